@@ -1,4 +1,4 @@
-"""What is kept apart: names, kinds and places, what was and what is, what is asked and what is done."""
+"""Separation of names, kinds of objects and namespaces, and of current from replaced tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ROWS: tuple[Read, ...] = (
     ("QueryTable", {"filter": "id > 2"}), ("CountTableRows", {}),
     ("CountTableRows", {"predicate": "id > 2"}), ("ListTableIndices", {}), ("GetTableStats", {}),
 )  # fmt: skip
-"""Reads of a table whose answers are the same at another place in its history."""
+"""Reads whose answers do not depend on earlier versions of a table."""
 _ALL: tuple[Read, ...] = (
     *_ROWS, ("DescribeTable", {"tag": "t", **FULL}), ("DescribeTable", {"version": 1, **FULL}),
     ("DescribeTable", {**_SIDE, **FULL}), ("QueryTable", {"version": 1}), ("QueryTable", _SIDE),
@@ -47,7 +47,7 @@ _ALL: tuple[Read, ...] = (
 
 
 def facts(lab: Lab, table: list[str], reads: Sequence[Read] = _ALL) -> dict[str, Any]:
-    """Return what is told of a table, without what differs from table to table."""
+    """Return what is reported about a table, without values that differ between tables."""
     plainly = {"QueryTable": {"vector": lab.no_vector(), "k": 100}}
     steps = [Step(name, {"id": table, **plainly.get(name, {}), **more}) for name, more in reads]
     place = Place(table, None, None if reads is _ROWS else 0)
@@ -67,7 +67,7 @@ def _first(lab: Lab, table: list[str]) -> list[str]:
 
 
 def _second(lab: Lab, table: list[str], **more: Any) -> list[str]:
-    """Return a table that is another in everything."""
+    """Return a table that differs from the first one in every respect."""
     _filled(lab, table, "bob", (3, 4, 5, 6), (7, 8), "name", **more)
     lab.call("InsertIntoTable", stream(people(9)), id=table, **_SIDE)
     lab.call("AlterTableDropColumns", id=table, columns=["score"])
@@ -88,7 +88,7 @@ def _filled(lab: Lab, table: list[str], owner: str, ids: Sequence[int], later: S
 
 
 def _due(lab: Lab, make: Callable[..., list[str]], reads: Sequence[Read] = _ALL) -> dict[str, Any]:
-    """Return what is told of such a table where nothing was before, asked once a run."""
+    """Return what is reported about such a table under a new name, read once per run."""
     table = lab.kept(f"apart{make.__name__}", lambda: make(lab, lab.table_id()))
     found: dict[str, Any] = lab.told.setdefault(f"{table} {len(reads)}", {})
     found.update({} if found else facts(lab, table, reads))
@@ -99,12 +99,13 @@ _OTHERS = stream(people(4, 5, 6, 7).drop_columns(["score"]))
 
 
 def _single(lab: Lab, table: list[str]) -> list[str]:
-    """Return a table made by one call, so that no later write refreshes a cached answer."""
+    """Return a table created by one call, so that no later write refreshes a cached answer."""
     lab.given("CreateTable", _OTHERS, id=table)
     return table
 
 
-@check("LN-FRESH-060", "A table that takes another's place in any way shows nothing that was read before.",
+@check("LN-FRESH-060",
+       "Reads of a table that replaced another one return nothing of the replaced table.",
        _WAYS, "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def replaced(lab: Lab) -> None:
     for way in ("DropTable", "Overwrite", "DeregisterTable", "DropNamespace", "again", "over"):
@@ -124,7 +125,7 @@ def replaced(lab: Lab) -> None:
         elif way == "Overwrite":
             reply = lab.call("CreateTable", _OTHERS, id=table, mode=way)
             if reply.code == 0:
-                continue  # the old one's properties cannot be taken away
+                continue  # the properties of the old table cannot be removed
             lab.must_be_given(reply)
         else:
             named, more = (table[:-1], {"behavior": "Cascade"}) if "Name" in way else (table, {})
@@ -136,7 +137,7 @@ def replaced(lab: Lab) -> None:
         _alike(lab, facts(lab, table, reads), due, f"after another took its place by {way}")
 
 
-@check("LN-FRESH-061", "Tables that swap their names take along all that is told of them.",
+@check("LN-FRESH-061", "Tables that swap their names keep everything that is reported about them.",
        "rest.yaml, RenameTable: the rows, versions and schema of the table stay as they are", "RenameTable",
        "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def swapped(lab: Lab) -> None:
@@ -151,7 +152,8 @@ def swapped(lab: Lab) -> None:
         _alike(lab, facts(lab, table), due, "after two tables swapped their names")
 
 
-@check("LN-FRESH-064", "All reads of a branch agree after each write to it, and the main line stays.",
+@check("LN-FRESH-064",
+       "All reads of a branch agree after each write to it, and the main branch is unchanged.",
        "rest.yaml, CreateTableBranch, DeleteTableBranch and the field branch of the operations",
        "CreateTableBranch", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def on_a_branch(lab: Lab) -> None:
@@ -173,7 +175,7 @@ def on_a_branch(lab: Lab) -> None:
 
 
 def _newest(lab: Lab, table: list[str], before: int) -> int:
-    """Return the newest version of the branch, after one before, as everything tells it."""
+    """Return the newest version of the branch, which all reads must agree on."""
     rows = branch_rows(lab, table).rows
     reads: tuple[Read, ...] = (
         ("DescribeTable", FULL), ("ListTableVersions", {"descending": True, "limit": 1}),
@@ -196,7 +198,8 @@ def _newest(lab: Lab, table: list[str], before: int) -> int:
     return newest
 
 
-@check("LN-FRESH-065", "Every listing of tables follows each change, with declared tables and without.",
+@check("LN-FRESH-065",
+       "Every listing of tables reflects each change, with and without declared tables.",
        "rest.yaml, ListTables and ListAllTables", "ListTables", "CreateTable", "DropTable",
        capabilities=_TABLES)  # fmt: skip
 def listings(lab: Lab) -> None:
@@ -213,7 +216,7 @@ def listings(lab: Lab) -> None:
                 listed = each[-1] in lab.walk("ListTables", "tables", id=each[:-1], **asked)
                 lab.same(listed, due, f"whether {each[-1]} is in ListTables of {asked}")
         whole = lab.ok("ListAllTables", limit=1000) if every else {"page_token": "unread"}
-        for each in () if whole.get("page_token") else names:  # one page of a catalog of any size
+        for each in () if whole.get("page_token") else names:  # one page has them all
             listed = "$".join(each) in (whole.get("tables") or ())
             lab.same(listed, each == where, f"whether {each[-1]} is in ListAllTables")
 
@@ -236,7 +239,8 @@ def listings(lab: Lab) -> None:
     shown(None)
 
 
-@check("LN-NAME-065", "Tables of one name in two namespaces share nothing, whatever is asked in turns.",
+@check("LN-NAME-065",
+       "Tables with the same name in two namespaces are independent under interleaved calls.",
        _NAME, "CreateTable", "QueryTable", "DropTable", capabilities=_BOTH)  # fmt: skip
 def one_name(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
@@ -253,7 +257,8 @@ def one_name(lab: Lab) -> None:
     _alike(lab, facts(lab, other), _due(lab, _second), "after writes to the other of one name")
 
 
-@check("LN-NAME-066", "Identifiers that read the same once their levels are joined are different tables.",
+@check("LN-NAME-066",
+       "Identifiers whose levels read the same when joined identify different tables.",
        _NAME, "CreateTable", "QueryTable", "DropTable", capabilities=_BOTH)  # fmt: skip
 def joined(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
@@ -273,7 +278,7 @@ def joined(lab: Lab) -> None:
 
 
 def _apart(lab: Lab, made: dict[int, list[str]]) -> None:
-    """Judge tables of one row each, and that dropping every other one leaves the rest."""
+    """Check the row of each table, also after every other table is dropped."""
     for _ in range(2):
         for number, table in made.items():
             lab.same(lab.query(table).to_pylist(), [{"x": number}], f"the rows of {table}")
@@ -300,29 +305,31 @@ _HALF: tuple[Refusal, ...] = (
 
 
 def _over(lab: Lab) -> tuple[Refusal, ...]:
-    """Return also a registration by an unknown mode; its place is nobody's, should it be carried out."""
+    """Return ``_OVER`` and a registration of a free location in an unknown mode."""
     request = {"location": lab.free_location(), "mode": "sometimes", **_MORE}
     return (*_OVER, ("RegisterTable", None, request))
 
 
 def _stays(lab: Lab, look: Look, table: list[str], calls: Iterable[Refusal]) -> list[str]:
-    """Judge that calls change nothing of a table where they are refused, or keep what is there.
+    """Check that calls that are rejected, or use mode ExistOk, leave a table unchanged.
 
     Returns:
-        the operations that went through, which may have changed anything.
+        the operations that succeeded, which may have changed the table.
     """
     before, went = look(), list[str]()
     for operation, data, request in calls:
         reply = lab.call(operation, data, id=table, **request)
         if reply.succeeded and request.get("mode") != "ExistOk":
-            before = look()  # which codes are due is for the operation's own checks
+            before = look()  # the operation's own checks cover the expected codes
             went.append(operation)
         elif reply.code != 0:
             unchanged(lab, before, look(), f"{operation} of {request}: {reply.outcome()}")
     return went
 
 
-@check("LN-WHOLE-060", "A table that is kept takes nothing over from the call that would have replaced it.",
+@check("LN-WHOLE-060",
+       "Creating, registering or renaming that does not replace an existing table leaves it "
+       "unchanged.",
        "rest.yaml, CreateTable: what is there is kept with its properties; RenameTable: changes nothing",
        "CreateTable", "QueryTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def over_a_table(lab: Lab) -> None:
@@ -337,7 +344,8 @@ def over_a_table(lab: Lab) -> None:
     lab.same(lab.ids(taken), [7], "the ids of the other table")
 
 
-@check("LN-WHOLE-061", "A declared table stays one, with place and properties, whatever is refused of it.",
+@check("LN-WHOLE-061", "A declared table stays declared and keeps its location and properties "
+       "after rejected calls.",
        _CODES, "DeclareTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def over_a_declared(lab: Lab) -> None:
     table = lab.table_id()
@@ -352,7 +360,8 @@ def over_a_declared(lab: Lab) -> None:
         lab.same(lab.ids(table), [1], "the ids once rows were added to the declared table")
 
 
-@check("LN-WHOLE-062", "A call on a branch that is refused changes neither the branch nor the main line.",
+@check("LN-WHOLE-062",
+       "A rejected call on a branch changes neither that branch nor the main branch.",
        _CODES, "CreateTableBranch", "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def over_a_branch(lab: Lab) -> None:
     table = furnished(lab)
@@ -369,7 +378,7 @@ def over_a_branch(lab: Lab) -> None:
         unchanged(lab, whole, state(lab, table), "calls on its branch were refused")
 
 
-@check("LN-WHOLE-063", "A name that only a refused call asked for is still free, and its namespace empty.",
+@check("LN-WHOLE-063", "A rejected call leaves its table name unused and its namespace empty.",
        _CODES, "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def still_free(lab: Lab) -> None:
     parent, over = place_for_tables(lab), _over(lab)
@@ -389,7 +398,8 @@ def still_free(lab: Lab) -> None:
     _apart(lab, tables)
 
 
-@check("LN-WHOLE-064", "A tag, a branch, an index and a column are not found by each other's names.",
+@check("LN-WHOLE-064",
+       "A tag, branch, index or column cannot be addressed by the name of another kind of object.",
        _CODES, "CreateTableTag", "CreateTableBranch", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def kinds(lab: Lab) -> None:
     table = furnished(lab)
@@ -413,7 +423,8 @@ def kinds(lab: Lab) -> None:
     unchanged(lab, before, state(lab, table), "calls by names of another kind")
 
 
-@check("LN-WHOLE-065", "No mode of making or moving puts a table in a namespace's place, or the other way.",
+@check("LN-WHOLE-065", "No mode of creating or renaming replaces a namespace with a table or a "
+       "table with a namespace.",
        _NAME, "CreateNamespace", "CreateTable", capabilities=["tables", "nested"])  # fmt: skip
 def over_another_kind(lab: Lab) -> None:
     table, namespace = furnished(lab), lab.namespace_id()
@@ -441,7 +452,9 @@ _PAIRS = (
 )  # fmt: skip
 
 
-@check("LN-ORDER-060", "Changes of a table and its entry at once fit one order, whichever two meet.", _ORDER,
+@check("LN-ORDER-060",
+       "Any two concurrent changes to a table or its catalog entry match some sequential order.",
+       _ORDER,
        "CreateTable", "InsertIntoTable", "QueryTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def meeting(lab: Lab) -> None:
     for pair in _PAIRS * 2:

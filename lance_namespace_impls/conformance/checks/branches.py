@@ -1,4 +1,4 @@
-"""What names a branch works on that branch, and leaves the main line as it is."""
+"""Operations that name a branch affect that branch and leave the main branch unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALL = list(PEOPLE)
 
 
 def branched(lab: Lab) -> list[str]:
-    """Return a table of ten people with a branch that has one more."""
+    """Return a table of ten rows with a branch that has one more row."""
     table = lab.new_table()
     lab.given("CreateTableBranch", id=table, name=SIDE)
     lab.maybe("InsertIntoTable", stream(people(11)), id=table, branch=SIDE)
@@ -25,12 +25,12 @@ def branched(lab: Lab) -> list[str]:
 
 
 def branch_ids(lab: Lab, table: list[str], branch: str | None = SIDE) -> list[int]:
-    """Return the ids on a branch."""
+    """Return the row ids on a branch."""
     return sorted(branch_rows(lab, table, branch).rows.column("id").to_pylist())
 
 
 def needs_reads(lab: Lab) -> None:
-    """Raise NotReached where QueryTable of a branch gives what only the main line has."""
+    """Raise NotReached if QueryTable of a branch returns rows of the main branch only."""
     if "query of a branch" not in lab.told:
         table = lab.new_table(1)
         lab.given("CreateTableBranch", id=table, name=SIDE)
@@ -56,7 +56,7 @@ def columns_of(lab: Lab, table: list[str], branch: str | None) -> list[str]:
     return list(branch_rows(lab, table, branch).rows.column_names)
 
 
-@check("LN-BRANCH-006", "QueryTable and CountTableRows of a branch read that branch.", _BRANCH,
+@check("LN-BRANCH-006", "QueryTable and CountTableRows with a branch read that branch.", _BRANCH,
        "CreateTableBranch", "InsertIntoTable", "QueryTable", "CountTableRows", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def read(lab: Lab) -> None:
@@ -75,7 +75,7 @@ def read(lab: Lab) -> None:
     lab.same(lab.count(table, branch=SIDE), len(ALL) + 1, "the rows of the branch")
 
 
-@check("LN-BRANCH-007", "UpdateTable of a branch changes that branch alone.", _BRANCH,
+@check("LN-BRANCH-007", "UpdateTable with a branch changes only that branch.", _BRANCH,
        "CreateTableBranch", "UpdateTable", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def update(lab: Lab) -> None:
@@ -88,7 +88,7 @@ def update(lab: Lab) -> None:
         lab.same({r["id"]: r["name"] for r in rows}[1], expected, f"the name on {branch or 'main'}")
 
 
-@check("LN-BRANCH-008", "DeleteFromTable of a branch changes that branch alone.", _BRANCH,
+@check("LN-BRANCH-008", "DeleteFromTable with a branch changes only that branch.", _BRANCH,
        "CreateTableBranch", "DeleteFromTable", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def delete(lab: Lab) -> None:
@@ -100,7 +100,7 @@ def delete(lab: Lab) -> None:
     lab.same(branch_ids(lab, table), ALL[:5], "the ids of the branch")
 
 
-@check("LN-BRANCH-009", "MergeInsertIntoTable of a branch changes that branch alone.", _BRANCH,
+@check("LN-BRANCH-009", "MergeInsertIntoTable with a branch changes only that branch.", _BRANCH,
        "CreateTableBranch", "MergeInsertIntoTable", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def merge(lab: Lab) -> None:
@@ -117,7 +117,7 @@ def merge(lab: Lab) -> None:
     lab.same(found, [*ALL, 11, 12], "the ids of the branch")
 
 
-@check("LN-BRANCH-010", "Columns that are added to a branch are added to that branch alone.",
+@check("LN-BRANCH-010", "Columns added to a branch are added only to that branch.",
        _BRANCH, "CreateTableBranch", "AlterTableAddColumns", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def add_columns(lab: Lab) -> None:
@@ -131,7 +131,7 @@ def add_columns(lab: Lab) -> None:
     lab.that("twice" in columns_of(lab, table, SIDE), "the column on the branch", "it is missing")
 
 
-@check("LN-BRANCH-011", "Columns that are dropped from a branch stay on the main line.", _BRANCH,
+@check("LN-BRANCH-011", "Columns dropped from a branch remain on the main branch.", _BRANCH,
        "CreateTableBranch", "AlterTableDropColumns", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def drop_columns(lab: Lab) -> None:
@@ -142,7 +142,7 @@ def drop_columns(lab: Lab) -> None:
     lab.that("score" not in columns_of(lab, table, SIDE), "no column on the branch", "it is there")
 
 
-@check("LN-BRANCH-012", "Columns that are renamed on a branch keep their name on the main line.",
+@check("LN-BRANCH-012", "Columns renamed on a branch keep their names on the main branch.",
        _BRANCH, "CreateTableBranch", "AlterTableAlterColumns", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def rename_columns(lab: Lab) -> None:
@@ -154,7 +154,8 @@ def rename_columns(lab: Lab) -> None:
     lab.that("label" in columns_of(lab, table, SIDE), "the new name on the branch", "the old one")
 
 
-@check("LN-BRANCH-013", "ListTableVersions and RestoreTable of a branch go by its versions.",
+@check("LN-BRANCH-013",
+       "ListTableVersions and RestoreTable with a branch use the versions of that branch.",
        _BRANCH, "CreateTableBranch", "ListTableVersions", "RestoreTable", "QueryTable",
        "DescribeTableVersion", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def versions(lab: Lab) -> None:
@@ -171,7 +172,7 @@ def versions(lab: Lab) -> None:
     lab.same(version_numbers(lab, table), [1], "the versions of the main line")
 
 
-@check("LN-BRANCH-014", "An index of a branch is on that branch alone.", _BRANCH,
+@check("LN-BRANCH-014", "An index created on a branch exists only on that branch.", _BRANCH,
        "CreateTableBranch", "CreateTableScalarIndex", "ListTableIndices", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def index(lab: Lab) -> None:
@@ -184,7 +185,7 @@ def index(lab: Lab) -> None:
         lab.same([entry["index_name"] for entry in found], expected, f"the indices of {where}")
 
 
-@check("LN-BRANCH-015", "DropTableIndex of a branch keeps the index of the main line.", _BRANCH,
+@check("LN-BRANCH-015", "DropTableIndex with a branch keeps the index of the main branch.", _BRANCH,
        "CreateTableScalarIndex", "CreateTableBranch", "DropTableIndex", "ListTableIndices",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def drop_index(lab: Lab) -> None:
@@ -199,7 +200,7 @@ def drop_index(lab: Lab) -> None:
     lab.same([entry["index_name"] for entry in kept], ["by_id"], "the indices of the main line")
 
 
-@check("LN-BRANCH-016", "DescribeTable of a branch describes that branch.", _BRANCH,
+@check("LN-BRANCH-016", "DescribeTable with a branch describes that branch.", _BRANCH,
        "CreateTableBranch", "DescribeTable", "AlterTableAddColumns", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def describe(lab: Lab) -> None:
@@ -212,7 +213,7 @@ def describe(lab: Lab) -> None:
         lab.that("twice" in names, "the branch's column", names)
 
 
-@check("LN-BRANCH-017", "GetTableStats of a branch counts its rows.", _BRANCH,
+@check("LN-BRANCH-017", "GetTableStats with a branch counts the rows of that branch.", _BRANCH,
        "CreateTableBranch", "GetTableStats", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def stats(lab: Lab) -> None:
     table = branched(lab)
@@ -223,7 +224,7 @@ def stats(lab: Lab) -> None:
     )
 
 
-@check("LN-BRANCH-018", "Metadata that is set on a branch is not the main line's.", _BRANCH,
+@check("LN-BRANCH-018", "Metadata set on a branch does not appear on the main branch.", _BRANCH,
        "CreateTableBranch", "UpdateTableSchemaMetadata", "UpdateFieldMetadata", "DescribeTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def metadata(lab: Lab) -> None:
@@ -238,7 +239,7 @@ def metadata(lab: Lab) -> None:
     lab.same(fields, [], "fields of the main line with the branch's metadata")
 
 
-@check("LN-BRANCH-019", "from_branch starts a branch at another branch.",
+@check("LN-BRANCH-019", "A branch created with from_branch starts from that branch.",
        "rest.yaml, CreateTableBranchRequest: from_branch, branch to start from",
        "CreateTableBranch", "CountTableRows", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -248,7 +249,7 @@ def from_branch(lab: Lab) -> None:
     lab.same(lab.count(table, branch="second"), len(ALL) + 1, "the rows of the second branch")
 
 
-@check("LN-BRANCH-020", "A branch starts at the newest version unless another is asked for.",
+@check("LN-BRANCH-020", "A new branch starts from the newest version by default.",
        "rest.yaml, CreateTableBranchRequest: from_version, the latest if left out",
        "CreateTableBranch", "CountTableRows", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -258,7 +259,7 @@ def from_newest(lab: Lab) -> None:
     lab.same(lab.count(table, branch=SIDE), len(ALL) + 1, "the rows of the branch")
 
 
-@check("LN-BRANCH-021", "A branch that was dropped and created again has none of its old rows.",
+@check("LN-BRANCH-021", "A branch that is deleted and created again has none of its old rows.",
        "rest.yaml, DeleteTableBranch: removes a branch, and with it the versions that exist only there",
        "CreateTableBranch", "DeleteTableBranch", "CountTableRows", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
@@ -269,7 +270,7 @@ def again(lab: Lab) -> None:
     lab.same(lab.count(table, branch=SIDE), len(ALL), "the rows of the new branch")
 
 
-@check("LN-BRANCH-022", "A branch that is missing cannot be read or written.", _BRANCH,
+@check("LN-BRANCH-022", "A missing branch cannot be read or written.", _BRANCH,
        "CreateTableBranch", "CountTableRows", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def missing(lab: Lab) -> None:
@@ -280,7 +281,7 @@ def missing(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL), "the rows of the main line")
 
 
-@check("LN-BRANCH-024", "version and branch hold together: it is the branch's version.", _BRANCH,
+@check("LN-BRANCH-024", "version together with branch selects a version of that branch.", _BRANCH,
        "CreateTableBranch", "CountTableRows", "ListTableVersions", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def branch_and_version(lab: Lab) -> None:
@@ -312,7 +313,9 @@ def branch_and_version(lab: Lab) -> None:
         lab.same(given, numbers[:limit], "a page of the branch's versions, newest first")
 
 
-@check("LN-BRANCH-025", "DescribeTable of a branch tells the branch's version, stats and metadata.", _BRANCH,
+@check("LN-BRANCH-025",
+       "DescribeTable with a branch returns that branch's version, statistics and metadata.",
+       _BRANCH,
        "CreateTableBranch", "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def described(lab: Lab) -> None:
     table = lab.new_table(1, 2)
@@ -332,7 +335,8 @@ def described(lab: Lab) -> None:
     lab.has(held, {"side": "yes"}, "the metadata of the branch's schema")
 
 
-@check("LN-BRANCH-026", "Versions are deleted from the branch that is named, and from no other.", _BRANCH,
+@check("LN-BRANCH-026",
+       "BatchDeleteTableVersions with a branch deletes versions only from that branch.", _BRANCH,
        "CreateTableBranch", "BatchDeleteTableVersions", "ListTableVersions", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def deleted(lab: Lab) -> None:
@@ -356,7 +360,9 @@ def deleted(lab: Lab) -> None:
     lab.same(branch_ids(lab, table), [1, 2, 3, 4, 5, 6], "the ids of the branch")
 
 
-@check("LN-BRANCH-027", "A plan of a branch is made of that branch.", _BRANCH, "CreateTableBranch",
+@check("LN-BRANCH-027",
+       "AnalyzeTableQueryPlan with a branch plans the query on that branch.",
+       _BRANCH, "CreateTableBranch",
        "AnalyzeTableQueryPlan", "AlterTableAddColumns", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def analyzed(lab: Lab) -> None:
     table = branched(lab)
@@ -367,7 +373,8 @@ def analyzed(lab: Lab) -> None:
     lab.refused("AnalyzeTableQueryPlan", [12, 13], **query)
 
 
-@check("LN-BRANCH-028", "from_version is a version of from_branch.", "rest.yaml, CreateTableBranchRequest",
+@check("LN-BRANCH-028", "from_version refers to a version of from_branch.",
+       "rest.yaml, CreateTableBranchRequest",
        "CreateTableBranch", "ListTableVersions", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def from_both(lab: Lab) -> None:
     table = lab.new_table(1)
@@ -382,7 +389,7 @@ def from_both(lab: Lab) -> None:
     lab.same(branch_ids(lab, table, "third"), [1, 12], "the ids of the new branch")
 
 
-@check("LN-BRANCH-029", "What belongs to the main line names no branch.",
+@check("LN-BRANCH-029", "Tags and branches created from the main branch name no branch.",
        "rest.yaml, GetTableTagVersionResponse, TagContents and BranchContents", "CreateTableTag",
        "GetTableTagVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def no_branch(lab: Lab) -> None:
@@ -401,7 +408,7 @@ def no_branch(lab: Lab) -> None:
     lab.that("main" not in held, "the main line left out", list(held))
 
 
-@check("LN-BRANCH-030", "Deleting a branch that another was made from takes nothing from the other.",
+@check("LN-BRANCH-030", "Deleting a branch does not affect the branches that were created from it.",
        "rest.yaml, DeleteTableBranch: other branches keep their rows; it may be refused",
        "CreateTableBranch", "DeleteTableBranch", "InsertIntoTable", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rows of tables in the cases between the plain ones: what is written, found, counted and planned."""
+"""Rows in less common cases: how they are written, searched, counted and planned."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def _newest(lab: Lab, table: list[str]) -> int:
     return told
 
 
-@check("LN-ROWS-MERGE-060", "A merge of no action does nothing, one that cannot be read is code 13.",
+@check("LN-ROWS-MERGE-060",
+       "A merge that selects no action changes nothing, and an invalid merge fails with code 13.",
        "rest.yaml, MergeInsertIntoTableRequest: filters; timeout; a request that chooses no action, of which "
        "LanceDB's clients expect what the flags say",
        "MergeInsertIntoTable", *_READ, capabilities=_TABLES)  # fmt: skip
@@ -72,7 +73,8 @@ def unreadable_merge(lab: Lab) -> None:
         lab.that((2, timeout) in _names(lab, table), f"a merge with a timeout of {timeout}", "none")
 
 
-@check("LN-ROWS-MERGE-062", "A stream of several batches is merged as a whole, into one version.",
+@check("LN-ROWS-MERGE-062",
+       "A merge of a stream of several record batches creates a single new version.",
        "rest.yaml, MergeInsertIntoTable: commits the result as one new version", "MergeInsertIntoTable",
        *_READ, capabilities=_TABLES)  # fmt: skip
 def merged_as_a_whole(lab: Lab) -> None:
@@ -88,7 +90,8 @@ def merged_as_a_whole(lab: Lab) -> None:
     lab.same(lab.ids(table, version=before), [1, 2, 3, 4], "the ids of the version before")
 
 
-@check("LN-ROWS-MERGE-063", "Every row of the table whose key matches is updated, and keys may be texts.",
+@check("LN-ROWS-MERGE-063",
+       "A merge updates every row of the table whose key matches, and keys may be strings.",
        "rest.yaml, MergeInsertIntoTableRequest, on and when_matched_update_all", "MergeInsertIntoTable",
        *_READ, capabilities=_TABLES)  # fmt: skip
 def every_match(lab: Lab) -> None:
@@ -104,7 +107,8 @@ def every_match(lab: Lab) -> None:
         lab.that(answer.get(key) in (None, due), f"{key} {due}", answer)
 
 
-@check("LN-ROWS-MERGE-064", "use_index changes nothing of what a merge does, whatever the index covers.",
+@check("LN-ROWS-MERGE-064",
+       "use_index does not affect the result of a merge, whichever rows the index covers.",
        "rest.yaml, the parameter use_index: not its result", "MergeInsertIntoTable", *_READ,
        capabilities=_TABLES)  # fmt: skip
 def merge_by_index(lab: Lab) -> None:
@@ -121,7 +125,8 @@ def merge_by_index(lab: Lab) -> None:
         lab.that(answer.get("num_updated_rows") in (None, 2), "num_updated_rows 2", answer)
 
 
-@check("LN-ROWS-MERGE-065", "Conditions and properties sent beside rows may hold any letters.",
+@check("LN-ROWS-MERGE-065",
+       "Properties and merge conditions sent along with rows may contain any characters.",
        "rest.yaml, CreateTableRequest, properties; MergeInsertIntoTableRequest, the conditions",
        "MergeInsertIntoTable", "UpdateTable", "DescribeTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def any_letters(lab: Lab) -> None:
@@ -135,7 +140,8 @@ def any_letters(lab: Lab) -> None:
     lab.same(_names(lab, table), [(1, "n1"), (2, "new")], "the rows")
 
 
-@check("LN-ROWS-SEQUENCE-060", "Each write is one version, and the one before holds the rows as they were.",
+@check("LN-ROWS-SEQUENCE-060",
+       "Each write creates one version, and the previous version keeps its rows.",
        "rest.yaml, the write operations: commits that as a new version", "InsertIntoTable",
        "UpdateTable", "DeleteFromTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def one_version(lab: Lab) -> None:
@@ -153,7 +159,7 @@ def one_version(lab: Lab) -> None:
         lab.same(_names(lab, table, version=before), rows, f"the version before {operation}")
 
 
-@check("LN-ROWS-UPDATE-060", "An update that cannot be read is code 13 and changes nothing.",
+@check("LN-ROWS-UPDATE-060", "An invalid update fails with code 13 and changes nothing.",
        "rest.yaml, UpdateTable: expression that cannot be read; UpdateTableRequest: entry that is not a pair",
        "UpdateTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def unreadable_update(lab: Lab) -> None:
@@ -169,7 +175,8 @@ def unreadable_update(lab: Lab) -> None:
     lab.same(lab.query(table).sort_by("id").to_pylist(), people(1, 2).to_pylist(), "the rows")
 
 
-@check("LN-ROWS-UPDATE-061", "An update answers how many rows met its condition, and no other's properties.",
+@check("LN-ROWS-UPDATE-061",
+       "UpdateTable returns how many rows matched and no properties but those of the request.",
        "rest.yaml, UpdateTableResponse", "UpdateTable", "DeleteFromTable", *_READ,
        capabilities=_TABLES)  # fmt: skip
 def update_answers(lab: Lab) -> None:
@@ -189,7 +196,8 @@ def update_answers(lab: Lab) -> None:
         lab.has(told, sent if told else {}, "the properties")
 
 
-@check("LN-ROWS-DELETE-060", "Where all rows are deleted the columns stay, and rows can be added again.",
+@check("LN-ROWS-DELETE-060",
+       "After all rows are deleted, the columns remain and rows can be inserted again.",
        "rest.yaml, DeleteFromTableRequest, predicate; DeleteFromTable; InsertIntoTable",
        "DeleteFromTable", "InsertIntoTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def emptied(lab: Lab) -> None:
@@ -206,7 +214,7 @@ def emptied(lab: Lab) -> None:
         lab.same(lab.query(table).to_pylist(), people(4).to_pylist(), "the rows")
 
 
-@check("LN-ROWS-DECLARED-060", "Nothing but rows that are added makes a declared table one with data.",
+@check("LN-ROWS-DECLARED-060", "Only adding rows turns a declared table into a table with data.",
        "rest.yaml, DescribeTableResponse, is_only_declared; protocol semantics, DescribeTable",
        "DeclareTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def stays_declared(lab: Lab) -> None:
@@ -228,7 +236,8 @@ def stays_declared(lab: Lab) -> None:
         lab.that(told is not False, f"a table that is only declared after {operation}", told)
 
 
-@check("LN-TABLE-CREATE-064", "CreateTable answers the version and properties as they are after it.",
+@check("LN-TABLE-CREATE-064",
+       "CreateTable returns the version and properties that the table has after the call.",
        "rest.yaml, CreateTableResponse: the table as it stands after CreateTable", "CreateTable",
        "DescribeTable", "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def as_it_stands(lab: Lab) -> None:
@@ -263,7 +272,7 @@ _COLUMNS = {**TYPES, **{str(kind): pa.array(values, kind) for kind, values in _M
 
 
 def _made_of(lab: Lab, names: list[str]) -> Iterator[tuple[list[str], pa.Table]]:
-    """Yield tables of the types that the target takes, as few as can be, and their rows."""
+    """Yield as few tables as possible, with their rows, that cover all supported types."""
     columns = {n: _COLUMNS[n] for n in names} | {"mark": pa.array([0, 0, 0], pa.int64())}
     given, table = pa.table({"key": pa.array([1, 2, 3], pa.int64()), **columns}), lab.table_id()
     if lab.call("CreateTable", stream(given), id=table).succeeded:
@@ -273,7 +282,8 @@ def _made_of(lab: Lab, names: list[str]) -> Iterator[tuple[list[str], pa.Table]]
         yield from _made_of(lab, names[1::2])
 
 
-@check("LN-VALUE-060", "Values of every type outlast changes of other columns and rows, and come in parts.",
+@check("LN-VALUE-060",
+       "Values of every type survive changes to other columns and rows, and can be read in pages.",
        "rest.yaml, UpdateTable and DeleteFromTable: changed rows are rewritten; Arrow columnar format",
        "UpdateTable", "DeleteFromTable", "InsertIntoTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def outlasting(lab: Lab) -> None:
@@ -301,7 +311,7 @@ def outlasting(lab: Lab) -> None:
             lab.same(kept, str(field.type).replace("large_", ""), f"the type of {field.name}")
 
 
-@check("LN-QUERY-060", "A query whose number is below zero or whose filter names no column is refused.",
+@check("LN-QUERY-060", "A query with a negative number or an unknown column is rejected.",
        f"{_QUERY}, k, offset and filter", "QueryTable", "CountTableRows", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def refused(lab: Lab) -> None:
@@ -317,7 +327,8 @@ def refused(lab: Lab) -> None:
     lab.refused("CountTableRows", [12, 13], id=table, predicate="id = 1 OR nothing = 1")
 
 
-@check("LN-SEARCH-060", "vector_column may be left out where a table has one, wherever and whatever it is.",
+@check("LN-SEARCH-060", "vector_column may be omitted for a table's only vector column, whatever "
+       "its position and type.",
        f"{_QUERY}, vector_column", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def only_column(lab: Lab) -> None:
     for kind in (pa.float32(), pa.float64(), pa.float16()):
@@ -336,7 +347,8 @@ def only_column(lab: Lab) -> None:
             lab.same(found, [(3, 0.0), (2, 1.0)], f"the nearest by numbers of {kind} {more}")
 
 
-@check("LN-SEARCH-061", "A search tells the columns asked for, new names and row ids of the table's rows.",
+@check("LN-SEARCH-061",
+       "A search returns the requested columns, aliases and row ids of the rows that it finds.",
        f"{_QUERY}, columns and with_row_id", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def search_columns(lab: Lab) -> None:
     table = lab.shared_table()
@@ -351,7 +363,8 @@ def search_columns(lab: Lab) -> None:
     lab.same(near.column("called").to_pylist(), ["n7", "n8", "n6"], "the column of a new name")
 
 
-@check("LN-SEARCH-062", "A search by an index follows deletions and updates, and its settings hold.",
+@check("LN-SEARCH-062",
+       "An indexed search reflects deletions and updates, and honors the settings of the query.",
        f"{_QUERY}; rest.yaml, DeleteFromTable, UpdateTable and MergeInsertIntoTable",
        "CreateTableIndex", "DeleteFromTable", "UpdateTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def indexed_search(lab: Lab) -> None:
@@ -384,7 +397,8 @@ def indexed_search(lab: Lab) -> None:
     lab.same(search(lab, table, version=version, **every), [7, 8, 6], "the nearest before it all")
 
 
-@check("LN-SEARCH-063", "Without distance_type that of the index counts, and hamming counts bits.",
+@check("LN-SEARCH-063",
+       "A search without distance_type uses that of the index, and hamming counts differing bits.",
        f"{_QUERY}, distance_type", "CreateTableIndex", *_READ, capabilities=_TABLES)  # fmt: skip
 def own_distance(lab: Lab) -> None:
     table, other = lab.table_id(), lab.table_id()
@@ -409,7 +423,8 @@ def own_distance(lab: Lab) -> None:
         lab.maybe("DropTableIndex", id=table, index_name="near")
 
 
-@check("LN-STATS-060", "The figures of a table of no fragments are 0 throughout, those of others exact.",
+@check("LN-STATS-060",
+       "Fragment statistics are 0 for a table without fragments and exact for other tables.",
        "rest.yaml, FragmentStats and FragmentSummary", "GetTableStats", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def spread(lab: Lab) -> None:
@@ -430,7 +445,7 @@ def spread(lab: Lab) -> None:
             raise Skipped("rows are not kept in a fragment a write")
         told = found["lengths"]
         lab.same(tuple(told[k] for k in ("p25", "p50", "p75")), due, f"p25, p50, p75 of {sizes}")
-        below = sorted(sizes)[-2]  # a percentile may be the next length below it, or lie between
+        below = sorted(sizes)[-2]  # a percentile may be the next lower length or interpolated
         lab.that(told["p99"] in (below, 8, 9), f"p99 {below}, or from 8 on, of {sizes}", told)
     if lab.call("CreateTableBranch", id=table, name="side").succeeded:
         lab.maybe("InsertIntoTable", stream(people(*range(20))), id=table, branch="side")
@@ -445,7 +460,8 @@ def spread(lab: Lab) -> None:
             lab.same(shown, due, f"fragments, their longest, and indices {of}")
 
 
-@check("LN-PLAN-060", "A plan is of the version and search asked for, and refused where the query would be.",
+@check("LN-PLAN-060", "A plan is made for the requested version and search, and is rejected if "
+       "the query would be.",
        "rest.yaml, ExplainTableQueryPlan and AnalyzeTableQueryPlan", "ExplainTableQueryPlan",
        "AlterTableDropColumns", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def plans(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""Courses of calls on one table, written once and run on tables of every kind and history."""
+"""Sequences of calls on one table, written once and run on tables of every kind and history."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ _OWN = (
     "id",
     "e_tag",
 )
-"""What is another object's on another object."""
+"""Fields that differ between objects and are not compared."""
 _PRESENT = ("transaction_id", "table_uri", "manifest_path", "manifest_size", "manifestSize", "index_uuid",
             "timestamp_millis", "createAt", "created_at", "size_bytes", "total_bytes", "index_details",
             "page_token")  # fmt: skip
-"""What differs from object to object; that it is told does not."""
+"""Fields that differ between objects; only their presence is compared."""
 
 
 @define
 class Place:
-    """Where a course runs."""
+    """Table or branch that a course runs on."""
 
     table: list[str]
     branch: str | None = None
     shift: int | None = 0
-    """What its first version is more than 1; None where versions are not compared."""
+    """Offset of its first version from 1; None if versions are not compared."""
     more: dict[str, Any] = field(factory=dict)
-    """Fields of every request."""
+    """Additional fields of every request."""
 
 
 def _call(operation: str, data: bytes | None = None, /, **request: Any) -> Call:
@@ -106,7 +106,7 @@ def rows(place: Place) -> Course:
 
 
 def history(place: Place) -> Course:
-    """Yield calls that name, restore and remove versions."""
+    """Yield calls that tag, restore and delete versions."""
     yield _call("InsertIntoTable", stream(people(5)))
     for tag, version in (("t", 1), ("u", 2), ("t", 2), ("w", 99)):
         yield _call("CreateTableTag", tag=tag, version=version)
@@ -138,7 +138,7 @@ def history(place: Place) -> Course:
 
 
 def branches(place: Place) -> Course:
-    """Yield calls that make branches, write to them and remove them."""
+    """Yield calls that create branches, write to them and delete them."""
     yield _call("InsertIntoTable", stream(people(5)))
     yield _call("CreateTableBranch", name="one")
     yield _call("CreateTableBranch", name="two", from_version=1)
@@ -207,7 +207,7 @@ def columns(place: Place) -> Course:
 
 
 def indices(place: Place) -> Course:
-    """Yield calls that make, use and drop indices."""
+    """Yield calls that create, use and drop indices."""
     yield _call("ListTableIndices")
     yield _call("CreateTableScalarIndex", column="id", index_type="BTREE", name="by_id")
     yield _call("ListTableIndices")
@@ -233,7 +233,7 @@ def indices(place: Place) -> Course:
 
 
 def _dropped(kind: str, parent: list[str]) -> Course:
-    """Yield calls that drop an object and look for it."""
+    """Yield calls that drop an object and then try to find it."""
     yield _call(f"Drop{kind}")
     yield _call(f"{kind}Exists")
     yield _call(f"Describe{kind}")
@@ -241,7 +241,7 @@ def _dropped(kind: str, parent: list[str]) -> Course:
 
 
 def entry(place: Place) -> Course:
-    """Yield calls that look at a table's entry, change it, take it away and bring it back."""
+    """Yield calls that read, change, remove and restore a table's catalog entry."""
     parent, name = place.table[:-1], place.table[-1]
     yield _call("TableExists")
     yield _call("DescribeTable")
@@ -281,7 +281,7 @@ def entry(place: Place) -> Course:
 
 
 def namespace(place: Place) -> Course:
-    """Yield calls that make a namespace, look at it, fill it and take it away, twice."""
+    """Yield calls that create, read, fill and drop a namespace repeatedly."""
     parent = place.table[:-1]
     yield _call("NamespaceExists")
     yield _call("CreateNamespace", properties=GIVEN)
@@ -343,7 +343,7 @@ ON_A_BRANCH = ("rows", "versions and tags", "branches", "columns", "indices")
 
 
 def shifted(request: Mapping[str, Any], shift: int | None) -> dict[str, Any]:
-    """Return a request whose versions count from that of the place."""
+    """Return a request with ``shift`` added to its version numbers."""
     if not shift:
         return dict(request)
     found: dict[str, Any] = {}
@@ -358,9 +358,9 @@ def shifted(request: Mapping[str, Any], shift: int | None) -> dict[str, Any]:
 
 
 def told(reply: Reply, place: Place) -> Any:
-    """Return what an answer tells that is the same on every table, None where nothing is."""
+    """Return the part of an answer that is the same for every table, or None if there is none."""
     if reply.code is not None or reply.broken is not None:
-        # A missing branch or table is told by either code where rest.yaml names both.
+        # A missing branch or table may have either code if rest.yaml lists both.
         return f"code {reply.code}" if reply.broken is None else "an answer that cannot be read"
     if reply.rows is not None:
         found = reply.rows
@@ -386,7 +386,7 @@ def told(reply: Reply, place: Place) -> Any:
     if reply.step.operation == "DescribeTable" and not reply.step.request.get(
         "load_detailed_metadata"
     ):
-        # A catalog may give columns of its own, which may lag behind.
+        # A catalog may store its own copy of the columns, which may be outdated.
         answer = {k: v for k, v in answer.items() if k != "schema"}
     if reply.step.operation == "ExplainTableQueryPlan":
         return bool(answer.get("plan"))
@@ -400,7 +400,7 @@ def _by_id(found: Any) -> Any:
 def _plain(value: Any, shift: int | None) -> Any:
     if isinstance(value, list):
         parts = [_plain(each, shift) for each in value]
-        # Versions from before the course are none of it.
+        # Omit versions from before the course.
         return [
             p
             for p in parts

@@ -1,4 +1,4 @@
-"""What outlives a change, what does not, and what every change must show at once."""
+"""Effects of changes: what they preserve, what they remove and what they show immediately."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ ALL = list(PEOPLE)
 
 
 def described(lab: Lab, table: list[str], **more: Any) -> dict[str, Any]:
-    """Return what DescribeTable gives with all details."""
+    """Return the answer of DescribeTable with detailed metadata."""
     return dict(lab.maybe("DescribeTable", id=table, load_detailed_metadata=True, **more))
 
 
 # --- overwriting
 
 
-@check("LN-TABLE-CREATE-023", "Mode Overwrite makes a new table: properties are the new ones.",
+@check("LN-TABLE-CREATE-023",
+       "Mode Overwrite replaces a table's properties with those of the request.",
        _MODES, "CreateTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def overwrite_properties(lab: Lab) -> None:
     table = lab.table_id()
@@ -39,7 +40,8 @@ def overwrite_properties(lab: Lab) -> None:
     lab.that("old" not in (found or {}), "no property of the old table", found)
 
 
-@check("LN-NAMESPACE-CREATE-017", "Properties given with mode Overwrite are kept.", _MODES,
+@check("LN-NAMESPACE-CREATE-017",
+       "CreateNamespace in mode Overwrite stores the properties of the request.", _MODES,
        "CreateNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def overwrite_namespace(lab: Lab) -> None:
     namespace = lab.new_namespace()
@@ -48,7 +50,7 @@ def overwrite_namespace(lab: Lab) -> None:
     lab.has(found, {"new": "2"}, "the properties")
 
 
-@check("LN-TABLE-REGISTER-007", "Properties given to RegisterTable are kept.",
+@check("LN-TABLE-REGISTER-007", "RegisterTable stores the properties of the request.",
        "rest.yaml, RegisterTableRequest", "RegisterTable", "DeregisterTable", "DescribeTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def register_properties(lab: Lab) -> None:
@@ -59,7 +61,7 @@ def register_properties(lab: Lab) -> None:
     lab.has(lab.ok("DescribeTable", id=table).get("properties"), {"owner": "me"}, "the properties")
 
 
-@check("LN-TABLE-EXISTS-005", "TableExists of a version that is missing fails.",
+@check("LN-TABLE-EXISTS-005", "TableExists fails for a version that does not exist.",
        "rest.yaml, TableExistsRequest", "TableExists", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def exists_version(lab: Lab) -> None:
@@ -68,7 +70,7 @@ def exists_version(lab: Lab) -> None:
     lab.refused("TableExists", [4, 11], id=table, version=999)
 
 
-@check("LN-TABLE-DESCRIBE-012", "DescribeTable of a tag describes its version.",
+@check("LN-TABLE-DESCRIBE-012", "DescribeTable with a tag describes the tagged version.",
        "rest.yaml, DescribeTableRequest: name of the tag whose version is described",
        "DescribeTable", "CreateTableTag", "AlterTableAddColumns", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -83,7 +85,8 @@ def describe_tag(lab: Lab) -> None:
         lab.that("twice" not in names, f"the columns of version 1 for {more}", names)
 
 
-@check("LN-TABLE-DESCRIBE-013", "A table is declared only until it has rows.", _DESCRIBE,
+@check("LN-TABLE-DESCRIBE-013",
+       "A table is no longer reported as only declared once rows are written to it.", _DESCRIBE,
        "DescribeTable", "DeclareTable", "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def no_longer_declared(lab: Lab) -> None:
     table = lab.new_declared()
@@ -94,7 +97,8 @@ def no_longer_declared(lab: Lab) -> None:
     lab.same(bool(answer.get("is_only_declared")), False, "is_only_declared")
 
 
-@check("LN-TABLE-DESCRIBE-014", "The schema has the columns in their order, with nullability.",
+@check("LN-TABLE-DESCRIBE-014",
+       "DescribeTable returns the columns of the schema in order, with their nullability.",
        _DESCRIBE, "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def schema(lab: Lab) -> None:
     answer = described(lab, lab.shared_table())
@@ -103,7 +107,7 @@ def schema(lab: Lab) -> None:
     lab.same([f["nullable"] for f in fields], [True] * len(fields), "which are nullable")
 
 
-@check("LN-TABLE-DESCRIBE-015", "Stats count the fragments and the deleted rows.",
+@check("LN-TABLE-DESCRIBE-015", "The stats of DescribeTable count fragments and deleted rows.",
        "rest.yaml, TableBasicStats", "DescribeTable", "DeleteFromTable", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def basic_stats(lab: Lab) -> None:
@@ -123,7 +127,7 @@ def basic_stats(lab: Lab) -> None:
 # --- renaming and dropping
 
 
-@check("LN-TABLE-RENAME-009", "RenameTable keeps versions, tags and indices.",
+@check("LN-TABLE-RENAME-009", "RenameTable preserves versions, tags and indices.",
        "rest.yaml, RenameTable", "RenameTable", "CreateTableTag", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def rename_keeps(lab: Lab) -> None:
@@ -141,7 +145,7 @@ def rename_keeps(lab: Lab) -> None:
         lab.same([entry["index_name"] for entry in found], ["by_id"], "the indices")
 
 
-@check("LN-TABLE-RENAME-010", "RenameTable to the name that the table has changes nothing.",
+@check("LN-TABLE-RENAME-010", "Renaming a table to its current name changes nothing.",
        "rest.yaml, RenameTable, code 5", "RenameTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def rename_same(lab: Lab) -> None:
@@ -152,7 +156,7 @@ def rename_same(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL), "the rows")
 
 
-@check("LN-TAG-010", "Tags are a table's own, and end with it.",
+@check("LN-TAG-010", "Tags belong to one table and are deleted with it.",
        "rest.yaml, the tag operations; DropTable: tags and branches included", "CreateTableTag",
        "GetTableTagVersion", "DropTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def own_tags(lab: Lab) -> None:
@@ -166,7 +170,9 @@ def own_tags(lab: Lab) -> None:
     lab.ok("GetTableTagVersion", id=other, tag="first")
 
 
-@check("LN-TAG-011", "UpdateTableTag makes no tag, and DeleteTableTag removes no other.", _TAGS,
+@check("LN-TAG-011",
+       "UpdateTableTag does not create a tag, and DeleteTableTag deletes only the named tag.",
+       _TAGS,
        "CreateTableTag", "UpdateTableTag", "DeleteTableTag", "ListTableTags", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def other_tags(lab: Lab) -> None:
@@ -179,7 +185,7 @@ def other_tags(lab: Lab) -> None:
     lab.same(sorted(found), ["one", "three"], "the tags")
 
 
-@check("LN-NAMESPACE-DROP-014", "A namespace that holds only declared tables is not empty.",
+@check("LN-NAMESPACE-DROP-014", "A namespace that contains only declared tables is not empty.",
        _MODES, "DropNamespace", "DeclareTable", "DescribeTable",
        capabilities=["tables", "namespaces"])  # fmt: skip
 def drop_declared(lab: Lab) -> None:
@@ -192,7 +198,8 @@ def drop_declared(lab: Lab) -> None:
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
 
 
-@check("LN-NAMESPACE-DROP-015", "A namespace that holds only namespaces is not empty.", _MODES,
+@check("LN-NAMESPACE-DROP-015", "A namespace that contains only child namespaces is not empty.",
+       _MODES,
        "DropNamespace", "CreateNamespace", capabilities=["nested"])  # fmt: skip
 def drop_children(lab: Lab) -> None:
     namespace = lab.new_namespace()
@@ -204,10 +211,11 @@ def drop_children(lab: Lab) -> None:
     lab.that(lab.exists("NamespaceExists", child), "the child to stay", "it is gone")
 
 
-# --- versions that are deleted
+# --- deleting versions
 
 
-@check("LN-VERSION-010", "BatchDeleteTableVersions removes versions of its ranges and counts them.",
+@check("LN-VERSION-010",
+       "BatchDeleteTableVersions deletes the versions in its ranges and returns their number.",
        _VERSIONS, "BatchDeleteTableVersions", "ListTableVersions", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def delete_versions(lab: Lab) -> None:
@@ -217,7 +225,7 @@ def delete_versions(lab: Lab) -> None:
     answer = lab.maybe("BatchDeleteTableVersions", id=table,
                        ranges=[{"start_version": 1, "end_version": 3}])  # fmt: skip
     left = sorted(version_numbers(lab, table))
-    # Whether the end of a range belongs to it, the protocol leaves open.
+    # The protocol leaves open whether a range includes its end.
     lab.that(left in ([3, 4, 5], [4, 5]), "versions 1 and 2 to be gone, 4 and 5 to stay", left)
     if answer.get("deleted_count") is not None:
         lab.same(answer["deleted_count"], 5 - len(left), "deleted_count")
@@ -225,10 +233,10 @@ def delete_versions(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL) + 4, "the rows of the newest version")
 
 
-# --- what a change shows at once
+# --- visibility of changes
 
 
-@check("LN-FRESH-001", "What was read before shows no more after a change.",
+@check("LN-FRESH-001", "After a write, reads return the changed rows and no earlier result.",
        "rest.yaml, CountTableRowsRequest and QueryTableRequest: the latest version by default", "CreateTable",
        "CountTableRows", "QueryTable", "InsertIntoTable", "UpdateTable", "DeleteFromTable",
        "MergeInsertIntoTable", capabilities=_TABLES)  # fmt: skip
@@ -257,7 +265,7 @@ def rows_are_fresh(lab: Lab) -> None:
     look()
 
 
-@check("LN-FRESH-002", "Versions and stats follow each write at once.",
+@check("LN-FRESH-002", "Versions and statistics reflect each write immediately.",
        "rest.yaml, DescribeTableVersionRequest.version and GetTableStatsRequest: of the latest version",
        "CreateTable", "InsertIntoTable", "GetTableStats", "ListTableVersions", "DescribeTableVersion",
        capabilities=_TABLES)  # fmt: skip
@@ -274,7 +282,7 @@ def versions_are_fresh(lab: Lab) -> None:
         lab.given("InsertIntoTable", stream(people(10 + number)), id=table)
 
 
-@check("LN-FRESH-003", "Indices, tags and branches follow each change at once.",
+@check("LN-FRESH-003", "Indices and tags reflect each change immediately.",
        "rest.yaml, ListTableIndicesRequest: the latest version; ListTableTags: the tags of a table",
        "CreateTable", "CreateTableScalarIndex", "ListTableIndices", "DropTableIndex", "CreateTableTag",
        "ListTableTags", "UpdateTableTag", "GetTableTagVersion", "InsertIntoTable",
@@ -304,7 +312,7 @@ def refs_are_fresh(lab: Lab) -> None:
         lab.same({n: tag["version"] for n, tag in found.items()}, {"t": version}, "the tags")
 
 
-@check("LN-FRESH-004", "Listings and descriptions follow each change at once.",
+@check("LN-FRESH-004", "Listings and descriptions reflect each change immediately.",
        "rest.yaml, ListTables: lists the Lance tables in the given namespace; DescribeTable", "ListTables",
        "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def listings_are_fresh(lab: Lab) -> None:
@@ -329,7 +337,8 @@ def listings_are_fresh(lab: Lab) -> None:
         lab.ok("DropTable", id=table)
 
 
-@check("LN-FRESH-005", "DescribeTableIndexStats counts rows that came after the index.",
+@check("LN-FRESH-005",
+       "DescribeTableIndexStats counts rows that were inserted after the index was created.",
        "rest.yaml, DescribeTableIndexStatsResponse", "CreateTableScalarIndex",
        "DescribeTableIndexStats", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -350,7 +359,8 @@ def index_stats(lab: Lab) -> None:
         lab.same((stats.answer or {}).get("num_indices"), 1, "num_indices")
 
 
-@check("LN-NAME-006", "Names that differ in case are different, or the second is refused.",
+@check("LN-NAME-006",
+       "A name that differs from a table's name only in case does not identify that table.",
        "general specification, Object Name", "DeclareTable", "DescribeTable",
        capabilities=_TABLES)  # fmt: skip
 def case_of_names(lab: Lab) -> None:
@@ -361,7 +371,7 @@ def case_of_names(lab: Lab) -> None:
     lab.not_found("DescribeTable", upper, f"{upper[-1]} to be missing beside {small[-1]}")
 
 
-@check("LN-NAME-007", "A name with a space at its end is another name, or is refused.",
+@check("LN-NAME-007", "A name with a trailing space does not identify the table without the space.",
        "general specification, Object Name", "DeclareTable", "DescribeTable",
        capabilities=_TABLES)  # fmt: skip
 def space_in_names(lab: Lab) -> None:
@@ -373,7 +383,8 @@ def space_in_names(lab: Lab) -> None:
 GIVEN = {"camelCase": "x", "spaces": "  a b  ", "long": "x" * 1000, "empty": ""}
 
 
-@check("LN-NAME-008", "Keys of a table's properties keep their case, values spaces and length.",
+@check("LN-NAME-008",
+       "A table's properties preserve the case of keys and the spaces and length of values.",
        "rest.yaml, AlterTableRequest and DeclareTableRequest", "DeclareTable", "DescribeTable",
        level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip
 def properties_as_given(lab: Lab) -> None:
@@ -386,7 +397,8 @@ def properties_as_given(lab: Lab) -> None:
         lab.has(lab.ok("DescribeTable", id=table).get("properties"), changed, "the properties")
 
 
-@check("LN-NAME-009", "Keys of a namespace's properties keep their case, values spaces and length.",
+@check("LN-NAME-009",
+       "A namespace's properties preserve the case of keys and the spaces and length of values.",
        "rest.yaml, CreateNamespaceRequest and AlterNamespaceRequest", "CreateNamespace",
        "DescribeNamespace", level=Level.SHOULD, capabilities=["namespaces"])  # fmt: skip
 def namespace_properties_as_given(lab: Lab) -> None:
@@ -400,10 +412,11 @@ def namespace_properties_as_given(lab: Lab) -> None:
         lab.has(found, changed, "the properties")
 
 
-# --- one of several at once
+# --- concurrent calls
 
 
-@check("LN-RACE-008", "Of several DropNamespace of one namespace at once exactly one succeeds.",
+@check("LN-RACE-008",
+       "Exactly one of several concurrent DropNamespace calls for one namespace succeeds.",
        "rest.yaml, DropNamespace: a missing namespace answers NamespaceNotFound",
        "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def drop_namespace_race(lab: Lab) -> None:
@@ -415,7 +428,7 @@ def drop_namespace_race(lab: Lab) -> None:
         one_wins(lab, at_once(lab, [_step("DropNamespace", request)] * 3), [1])
 
 
-@check("LN-RACE-009", "Of several RenameTable of one table at once exactly one succeeds.",
+@check("LN-RACE-009", "Exactly one of several concurrent RenameTable calls for one table succeeds.",
        "rest.yaml, RenameTable: a missing table TableNotFound", "RenameTable",
        capabilities=_TABLES)  # fmt: skip
 def rename_race(lab: Lab) -> None:
@@ -428,7 +441,8 @@ def rename_race(lab: Lab) -> None:
         one_wins(lab, at_once(lab, steps), [4])
 
 
-@check("LN-RACE-010", "Of several RegisterTable of one name at once exactly one succeeds.", _ONE,
+@check("LN-RACE-010",
+       "Exactly one of several concurrent RegisterTable calls for one name succeeds.", _ONE,
        "RegisterTable", "DeregisterTable", "DescribeTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def register_race(lab: Lab) -> None:
@@ -439,11 +453,12 @@ def register_race(lab: Lab) -> None:
         step = _step("RegisterTable", {"id": table, "location": location})
         replies = at_once(lab, [step] * 3)
         if any(reply.code == 13 for reply in replies):
-            return  # the location cannot be registered; another check says so
+            return  # the location cannot be registered, which another check reports
         one_wins(lab, replies, [5])
 
 
-@check("LN-RACE-011", "Updates, deletions and merges at once all count, or are code 14.",
+@check("LN-RACE-011", "Each of several concurrent updates, deletions and merges takes effect or "
+       "fails with code 14.",
        "Lance table format: commits are atomic; protocol semantics, Errors, code 14",
        "UpdateTable", "DeleteFromTable", "MergeInsertIntoTable", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip

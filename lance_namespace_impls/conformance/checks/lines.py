@@ -1,4 +1,4 @@
-"""Lines of a table, their versions and what names them: each by itself, and after every kind of change."""
+"""Branches of a table, their versions and tags: independence and effects of every change."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Call = tuple[str, bytes | None, dict[str, Any]]
 
 
 def _line(lab: Lab, table: list[str], **of: Any) -> dict[str, Any]:
-    """Return all that is told of one line of a table."""
+    """Return everything that is reported about one branch of a table."""
     reply = lab.call("QueryTable", id=table, vector=lab.no_vector(), k=100, **of)
     lab.may_refuse(reply)
     told: dict[str, Any] = {"rows": reply.rows.sort_by("id").to_pylist()}
@@ -44,14 +44,14 @@ def _kept(lab: Lab, before: dict[str, Any], after: dict[str, Any], what: str) ->
 
 
 def _starts(lab: Lab, table: list[str]) -> dict[str, Any]:
-    """Return what the branches of a table were made of."""
+    """Return where each branch of a table starts."""
     found = (lab.call("ListTableBranches", id=table).answer or {}).get("branches") or {}
     keys = ("parentBranch", "parentVersion", "createAt")
     return {name: [entry.get(key) for key in keys] for name, entry in found.items()}
 
 
 def _ask(lab: Lab, operation: str, **request: Any) -> dict[str, Any]:
-    """Return the answer of a call that must succeed, unless it names a branch and that is refused."""
+    """Return the answer to a call that must succeed, except that a branch may be unsupported."""
     return dict((lab.maybe if request.get("branch") else lab.ok)(operation, **request))
 
 
@@ -60,7 +60,7 @@ def _count(lab: Lab, table: list[str], **request: Any) -> Any:
 
 
 def _ids(lab: Lab, table: list[str], **request: Any) -> list[int]:
-    """Return the ids of a line, whose branch may be refused."""
+    """Return the row ids of a branch, except that reading a branch may be unsupported."""
     if not request.get("branch"):
         return lab.ids(table, **request)
     reply = lab.call("QueryTable", id=table, vector=lab.no_vector(), k=1000, **request)
@@ -69,7 +69,7 @@ def _ids(lab: Lab, table: list[str], **request: Any) -> list[int]:
 
 
 def _put(lab: Lab, table: list[str], *ids: int, **of: Any) -> None:
-    """Add a version a row."""
+    """Insert rows one by one, each in a new version."""
     for number in ids:
         lab.maybe("InsertIntoTable", stream(people(number)), id=table, **of)
 
@@ -91,13 +91,13 @@ _WRITES: tuple[Call, ...] = (
     ("RestoreTable", None, {}),
     ("BatchDeleteTableVersions", None, {}),
 )  # fmt: skip
-"""Every write that takes a branch; none undoes what another did to a line that it should leave."""
+"""Every write that accepts a branch. None hides an effect of another write on other branches."""
 
 
 def _written(lab: Lab, table: list[str], first: int, **of: Any) -> None:
-    """Write to a line in every way; its version ``first`` is restored, and two after it deleted.
+    """Apply every kind of write to a branch, restore version ``first`` and delete two after it.
 
-    No line may be made of what is deleted, since lines may share their versions.
+    No branch may start from the deleted versions, since branches may share versions.
     """
     for operation, data, request in _WRITES:
         if operation == "RestoreTable":
@@ -108,7 +108,7 @@ def _written(lab: Lab, table: list[str], first: int, **of: Any) -> None:
 
 
 def _forked(lab: Lab) -> list[str]:
-    """Return a table with an index and two branches of its second version, with a row each."""
+    """Return a table with an index and two branches that have one more row each."""
     table = lab.new_table(1, 2, 3)
     lab.call("CreateTableScalarIndex", id=table, **_BY_ID)
     for number, name in enumerate(("side", "other"), start=10):
@@ -117,11 +117,11 @@ def _forked(lab: Lab) -> list[str]:
     return table
 
 
-@check("LN-BRANCH-060", "Nothing that is done to the main line shows on its branches.", _CREATE,
+@check("LN-BRANCH-060", "Changes to the main branch do not affect other branches.", _CREATE,
        "CreateTableBranch", "InsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def main_written(lab: Lab) -> None:
     table = _forked(lab)
-    for name in ("side", "other"):  # versions of their own with the numbers that go
+    for name in ("side", "other"):  # own versions with the numbers that are deleted from main
         _put(lab, table, 12, 13, branch=name)
     before = {name: _line(lab, table, branch=name) for name in ("side", "other")}
     listed = _starts(lab, table)
@@ -133,7 +133,7 @@ def main_written(lab: Lab) -> None:
     lab.same(_starts(lab, table), listed, "where the branches start, as it was")
 
 
-@check("LN-BRANCH-061", "Nothing that is done to a branch shows on the main line or another branch.",
+@check("LN-BRANCH-061", "Changes to a branch affect neither the main branch nor other branches.",
        _CREATE, "CreateTableBranch", "InsertIntoTable", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def side_written(lab: Lab) -> None:
@@ -150,13 +150,13 @@ def side_written(lab: Lab) -> None:
     lab.same(after, listed, "the branches and tags that are listed after writes to a branch")
 
 
-@check("LN-BRANCH-062", "Which columns there are is judged on the line that is named.",
+@check("LN-BRANCH-062", "Column names are resolved on the branch that the request names.",
        "rest.yaml, the field branch of the operations", "CreateTableBranch", "AlterTableAddColumns",
        "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def columns_of_a_line(lab: Lab) -> None:
     table = lab.new_table(1, 2)
     lab.given("CreateTableBranch", id=table, name="side")
-    _put(lab, table, 5, **_SIDE)  # these take a branch: what they refuse later is not the branch
+    _put(lab, table, 5, **_SIDE)  # a branch is supported, so later failures have other causes
     merge = {"on": "id", "when_not_matched_insert_all": True}
     lab.maybe("MergeInsertIntoTable", stream(people(6)), id=table, **merge, **_SIDE)
     lab.maybe("AlterTableAddColumns", id=table, **_TWICE, **_SIDE)
@@ -183,7 +183,8 @@ def columns_of_a_line(lab: Lab) -> None:
     lab.same((lab.ids(table), _count(lab, table, **_SIDE)), ([1, 2], 4), "the rows of both lines")
 
 
-@check("LN-BRANCH-063", "A version that is deleted on one line stays on another that has its number.",
+@check("LN-BRANCH-063",
+       "Deleting a version of one branch keeps the version with the same number of another branch.",
        "rest.yaml, BatchDeleteTableVersionsRequest, branch", "CreateTableBranch", "BatchDeleteTableVersions",
        "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def deleted_on_one(lab: Lab) -> None:
@@ -213,7 +214,8 @@ def deleted_on_one(lab: Lab) -> None:
             lab.same(found, versions, f"the ids on {line} after {gone} was deleted on {name}")
 
 
-@check("LN-BRANCH-064", "A branch that is made again has nothing of the one that had its name.",
+@check("LN-BRANCH-064",
+       "A branch created under the name of a deleted branch inherits nothing from it.",
        "rest.yaml, DeleteTableBranch: removes a branch, and with it the versions that exist only there",
        "DeleteTableBranch", "CreateTableBranch", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def made_again(lab: Lab) -> None:
@@ -225,14 +227,15 @@ def made_again(lab: Lab) -> None:
         lab.ok("CreateTableBranch", id=table, name=name, from_version=1)
     fresh = {k: v for k, v in _line(lab, table, branch="new").items() if "version" not in k}
     _kept(lab, fresh, _line(lab, table, **_SIDE), "a branch made again, as of one of a new name")
-    _count(lab, table, **_SIDE)  # it can be asked for
+    _count(lab, table, **_SIDE)  # skips if a branch cannot be read
     lab.refused("CountTableRows", [0, 11], id=table, version=last, **_SIDE)
     listed = lab.ok("ListTableBranches", id=table).get("branches") or {}
     found = (listed.get("side") or {}).get("parentVersion")
     lab.same(found, 1, "the version that it starts from")
 
 
-@check("LN-REFERENCE-060", "A tag is no branch and a branch no tag; each has a name of its own in the table.",
+@check("LN-REFERENCE-060", "Tags and branches are not interchangeable, and the names of each kind "
+       "are unique in a table.",
        "rest.yaml, the fields tag, branch, name and from_branch", "CreateTableBranch", "CreateTableTag",
        "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def not_the_other(lab: Lab) -> None:
@@ -266,7 +269,8 @@ def not_the_other(lab: Lab) -> None:
     lab.same((lab.ids(table), branch_ids(lab, table)), ([1], [1]), "the ids of both lines")
 
 
-@check("LN-REFERENCE-061", "A name is taken for a tag or branch as it is, or is code 13 and makes none.",
+@check("LN-REFERENCE-061",
+       "A tag or branch name is stored unchanged, or fails with code 13 and creates nothing.",
        "rest.yaml, CreateTableTag and CreateTableBranch, InvalidInput",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def odd_names(lab: Lab) -> None:
@@ -288,7 +292,8 @@ def odd_names(lab: Lab) -> None:
                 lab.ok(remove, id=table, **{key: name})
 
 
-@check("LN-REFERENCE-062", "The sizes that are listed of manifests are those of the versions that are named.",
+@check("LN-REFERENCE-062",
+       "The listed manifest sizes of tags and branches are those of the versions that they name.",
        "rest.yaml, TagContents and BranchContents, manifestSize; TableVersion, manifest_size",
        "ListTableTags", "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def sizes(lab: Lab) -> None:
@@ -315,7 +320,8 @@ def sizes(lab: Lab) -> None:
     lab.that(listed in (size(1), size(sides[0], **_SIDE)), "the size where it starts", listed)
 
 
-@check("LN-REFERENCE-063", "A table that is only declared has no version, tag or branch, and gets none.",
+@check("LN-REFERENCE-063",
+       "A declared table has no versions, tags or branches, and failed calls create none.",
        "protocol semantics, DescribeTable: declared-only holds no dataset; Errors, code 19", "DeclareTable",
        "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def of_declared(lab: Lab) -> None:
@@ -340,7 +346,8 @@ def of_declared(lab: Lab) -> None:
     lab.same(version_numbers(lab, table), [1], "the versions when it has rows")
 
 
-@check("LN-TABLE-RENAME-060", "A table that is renamed or moved keeps its lines, and its old name has none.",
+@check("LN-TABLE-RENAME-060",
+       "A renamed or moved table keeps its branches, and a new table of the old name has none.",
        "rest.yaml, RenameTable: the rows, versions and schema of the table stay as they are", "RenameTable",
        "CreateTableBranch", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def renamed(lab: Lab) -> None:
@@ -371,7 +378,8 @@ def renamed(lab: Lab) -> None:
     _kept(lab, before, told(table), "the renamed table beside one of its old name")
 
 
-@check("LN-TABLE-CREATE-060", "What mode Overwrite leaves of the table before can be read as it was.",
+@check("LN-TABLE-CREATE-060",
+       "Versions, tags and branches that remain after mode Overwrite can be read unchanged.",
        "rest.yaml, CreateTable, mode Overwrite; ListTableVersions, ListTableTags and ListTableBranches",
        "CreateTable", "CreateTableBranch", "ListTableVersions", capabilities=_TABLES)  # fmt: skip
 def overwritten(lab: Lab) -> None:
@@ -398,7 +406,8 @@ def overwritten(lab: Lab) -> None:
         lab.same(branch_ids(lab, table, name), [11], f"the ids of a new branch {name}")
 
 
-@check("LN-VERSION-060", "Versions count on from the latest, whichever were deleted before it.",
+@check("LN-VERSION-060",
+       "Version numbers continue from the latest version, whichever earlier ones were deleted.",
        "rest.yaml, CreateTableVersionRequest: one more than the latest; BatchDeleteTableVersions",
        "RestoreTable", "BatchDeleteTableVersions", "ListTableVersions", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -422,7 +431,8 @@ def counted_on(lab: Lab) -> None:
         lab.refused("RestoreTable", [11], id=table, version=first + 2, **of)
 
 
-@check("LN-VERSION-061", "After a restore writes meet the columns and indices of what was restored.",
+@check("LN-VERSION-061",
+       "Writes after RestoreTable use the columns and indices of the restored version.",
        "rest.yaml, RestoreTable: makes the contents of an earlier version current again", "RestoreTable",
        "AlterTableAddColumns", "AlterTableDropColumns", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -453,7 +463,8 @@ def written_after(lab: Lab) -> None:
         lab.same(found, 2, "its older rows")
 
 
-@check("LN-MANAGED-060", "A batch of versions is refused whole for any entry, by the code of its fault.",
+@check("LN-MANAGED-060",
+       "One invalid entry fails a whole batch of versions with the error code of that entry.",
        "rest.yaml, BatchCreateTableVersionsRequest, CreateTableVersionEntry and ManifestNamingScheme",
        "BatchCreateTableVersions", "CreateTable", "DescribeTableVersion", capabilities=_TABLES)  # fmt: skip
 def batches(lab: Lab) -> None:
@@ -478,7 +489,7 @@ def batches(lab: Lab) -> None:
         lab.same(version["manifest_path"], told["manifest_path"], "its manifest as it was answered")
 
 
-@check("LN-MANAGED-061", "Operations of BatchCommitTables are applied in the order given.",
+@check("LN-MANAGED-061", "BatchCommitTables applies its operations in the given order.",
        "rest.yaml, BatchCommitTablesRequest, operations", "BatchCommitTables", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def in_order(lab: Lab) -> None:

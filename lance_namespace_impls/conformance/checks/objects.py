@@ -1,4 +1,4 @@
-"""Entries of the catalog: every mode, way and level keeps to what the sentences say of all of them."""
+"""Catalog entries: rules that hold in every mode, for every operation and at every level."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _TABLES = ["tables"]
 _BOTH = ["tables", "namespaces"]
 _GIVEN = {"owner": "ana", "note": "two words"}
 _MODES = ("Create", "ExistOk", "Overwrite")
-_TAKEN = [0, 2, 5, 13, 19]  # where an object of another kind has the name
+_TAKEN = [0, 2, 5, 13, 19]  # if an object of another kind has the name
 
 
 def _space(lab: Lab) -> list[str]:
-    """Return a new namespace that holds tables."""
+    """Return a new namespace that can contain tables."""
     if not lab.shape.tables_in_new:
         raise Skipped("no tables can be made in a new namespace")
     return lab.new_namespace()
 
 
 def _filled(lab: Lab) -> list[str]:
-    """Return a namespace with a table of rows, a declared one and, where it can have one, a child."""
+    """Return a namespace with a table, a declared table and, if supported, a child namespace."""
     namespace = _space(lab)
     lab.call("AlterNamespace", id=namespace, set_properties=_GIVEN)
     lab.given("CreateTable", stream(people(1, 2)), id=[*namespace, "t"])
@@ -41,7 +41,7 @@ def _filled(lab: Lab) -> list[str]:
 
 
 def _held(lab: Lab, namespace: list[str]) -> dict[str, Any]:
-    """Return what a namespace is told to hold."""
+    """Return the reported properties and contents of a namespace."""
     return {
         "the properties": lab.ok("DescribeNamespace", id=namespace),
         "the tables": lab.walk("ListTables", "tables", id=namespace),
@@ -51,13 +51,14 @@ def _held(lab: Lab, namespace: list[str]) -> dict[str, Any]:
 
 
 def _entry(lab: Lab, table: list[str], rows: bool = True) -> dict[str, Any]:
-    """Return what a table is told to be."""
+    """Return the reported location and properties of a table, and its row ids."""
     told = lab.ok("DescribeTable", id=table)
     found = {f"the {key}": told.get(key) for key in ("location", "properties")}
     return found | ({"the rows": lab.ids(table)} if rows else {})
 
 
-@check("LN-NAMESPACE-CREATE-060", "Mode ExistOk keeps all that a namespace holds.",
+@check("LN-NAMESPACE-CREATE-060",
+       "Mode ExistOk keeps the properties and contents of an existing namespace.",
        "rest.yaml, CreateNamespace: ExistOk keeps it", "CreateNamespace", capabilities=_BOTH)  # fmt: skip
 def exist_ok(lab: Lab) -> None:
     namespace = _filled(lab)
@@ -66,7 +67,8 @@ def exist_ok(lab: Lab) -> None:
     unchanged(lab, before, _held(lab, namespace), "mode ExistOk")
 
 
-@check("LN-NAMESPACE-CREATE-061", "Nothing is made below a missing namespace, in no mode: code 1.",
+@check("LN-NAMESPACE-CREATE-061",
+       "Creating an object in a missing namespace fails with code 1 in every mode.",
        "rest.yaml, CreateNamespace, CreateTable and RegisterTable: NamespaceNotFound",
        "CreateNamespace", "CreateTable", capabilities=_BOTH)  # fmt: skip
 def missing_parent(lab: Lab) -> None:
@@ -79,19 +81,19 @@ def missing_parent(lab: Lab) -> None:
     ):  # fmt: skip
         for mode in _MODES:
             missing, request = lab.namespace_id(), {**more, "mode": mode}
-            lab.ledger.made("namespace", tuple(missing))  # a target may make it on the way
+            lab.ledger.made("namespace", tuple(missing))  # a target may create it implicitly
             reply = lab.call(operation, data, id=[*missing, "a"], **request)
             listed = lab.walk("ListNamespaces", "namespaces", id=missing[:-1])
             lab.that(missing[-1] not in listed, f"no namespace made by {operation} {mode}", missing)
             fine = lab.call(operation, data, id=[*inside, operation + mode], **request)
-            if fine.succeeded:  # the request is, so that the namespace alone is wrong
+            if fine.succeeded:  # the request is valid, so only the namespace is wrong
                 lab.must_fail(reply, [1])
             if fine.succeeded and operation == "RegisterTable":
                 lab.same(lab.ids([*inside, operation + mode]), [1, 2], "the ids at the location")
                 lab.given("DeregisterTable", id=[*inside, operation + mode])
 
 
-@check("LN-NAMESPACE-CREATE-062", "Mode Overwrite of what holds anything is code 3, and works after that.",
+@check("LN-NAMESPACE-CREATE-062", "Mode Overwrite fails with code 3 until the namespace is empty.",
        "rest.yaml, CreateNamespace: Overwrite of a namespace that still holds anything", "CreateNamespace",
        "CreateTable", capabilities=_BOTH)  # fmt: skip
 def overwrite_held(lab: Lab) -> None:
@@ -111,7 +113,8 @@ def overwrite_held(lab: Lab) -> None:
         lab.ok("CreateNamespace", id=namespace, **over)
 
 
-@check("LN-NAMESPACE-CREATE-063", "No mode gives one name to a table and a namespace.",
+@check("LN-NAMESPACE-CREATE-063",
+       "A table and a namespace cannot have the same name, whatever the mode.",
        "general specification, Object Name: unique among all objects of a parent", "CreateNamespace",
        "CreateTable", capabilities=["tables", "nested"])  # fmt: skip
 def one_name(lab: Lab) -> None:
@@ -128,7 +131,8 @@ def one_name(lab: Lab) -> None:
         unchanged(lab, before[1], _entry(lab, table), f"mode {mode} of a namespace of its name")
 
 
-@check("LN-NAMESPACE-DROP-060", "Whether a namespace is empty follows what comes, moves away and goes.",
+@check("LN-NAMESPACE-DROP-060",
+       "Creating, moving and removing tables changes whether a namespace is empty.",
        "rest.yaml, DropNamespace: a namespace that holds any object", "DropNamespace", "CreateTable",
        capabilities=_BOTH)  # fmt: skip
 def emptied(lab: Lab) -> None:
@@ -145,7 +149,8 @@ def emptied(lab: Lab) -> None:
     lab.ok("DropNamespace", id=one)
 
 
-@check("LN-NAMESPACE-DROP-061", "Cascade takes what is in a namespace by now, and nothing named alike.",
+@check("LN-NAMESPACE-DROP-061", "Cascade removes the current contents of a namespace, and nothing "
+       "from similarly named ones.",
        "rest.yaml, DropNamespaceRequest: Cascade takes every child out of the catalog", "DropNamespace",
        "CreateTable", capabilities=_BOTH)  # fmt: skip
 def cascade(lab: Lab) -> None:
@@ -173,11 +178,11 @@ def cascade(lab: Lab) -> None:
     lab.same(lab.ids([*namespace, "t"]), [7], "the ids of a new table of the old name")
 
 
-@check("LN-NAMESPACE-DROP-062", "mode and behavior of DropNamespace hold together, at every pairing.",
+@check("LN-NAMESPACE-DROP-062", "DropNamespace supports every combination of mode and behavior.",
        "rest.yaml, DropNamespaceRequest, and Response: the properties it had", "DropNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def dropped(lab: Lab) -> None:
-    # Iceberg's specification lets a drop of what is missing succeed.
+    # The Iceberg specification allows a drop of a missing namespace to succeed.
     idempotent = lab.call("DropNamespace", id=lab.namespace_id()).succeeded
     for pair in ("Fail Restrict", "Fail Cascade", "Skip Restrict", "Skip Cascade"):
         mode, behavior = pair.split()
@@ -197,7 +202,8 @@ def dropped(lab: Lab) -> None:
             lab.that(not lab.exists("NamespaceExists", namespace), "no namespace", request)
 
 
-@check("LN-NAMESPACE-DESCRIBE-060", "The properties of a namespace that has none are an empty map.",
+@check("LN-NAMESPACE-DESCRIBE-060",
+       "DescribeNamespace returns an empty map for a namespace without properties.",
        "rest.yaml, DescribeNamespaceResponse: an empty map where none are set", "DescribeNamespace",
        "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def no_properties(lab: Lab) -> None:
@@ -211,7 +217,8 @@ def no_properties(lab: Lab) -> None:
         lab.that(isinstance(found, dict) and not set(found) & set(_GIVEN), "an empty map", found)
 
 
-@check("LN-LIST-NAMESPACES-060", "Names are listed in order without a limit, however they came.",
+@check("LN-LIST-NAMESPACES-060",
+       "ListNamespaces without a limit returns sorted names, whatever their order of creation.",
        "rest.yaml, ListNamespacesResponse: sorted by name", "ListNamespaces", "CreateNamespace",
        capabilities=["nested"])  # fmt: skip
 def ordered(lab: Lab) -> None:
@@ -231,12 +238,13 @@ _WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )  # fmt: skip
 
 
-@check("LN-LIST-TABLES-060", "Each way a table comes, is filled, moves or goes shows in every listing.",
+@check("LN-LIST-TABLES-060",
+       "Every listing reflects each way of creating, filling, moving or removing a table.",
        "rest.yaml, ListTables and ListAllTables", "ListTables", capabilities=_TABLES)  # fmt: skip
 def every_way(lab: Lab) -> None:
     parent = _space(lab)
     held: dict[str, bool] = {}
-    free: dict[str, Any] = {}  # where what was deregistered is
+    free: dict[str, Any] = {}  # locations of deregistered tables
     for name, operation, more in _WAYS:
         data = plain(1) if operation in ("CreateTable", "InsertIntoTable") else None
         goes = operation in ("DropTable", "DeregisterTable", "RenameTable")
@@ -248,7 +256,7 @@ def every_way(lab: Lab) -> None:
                 continue
             request = {"location": free.pop(name)}
         if name == "c" and goes:
-            request["new_namespace_id"] = parent  # it stays there
+            request["new_namespace_id"] = parent  # the same namespace
         if not lab.call(operation, data, id=[*parent, name], **request).succeeded:
             continue
         free |= {name: where} if where else {}
@@ -266,12 +274,13 @@ def every_way(lab: Lab) -> None:
             lab.same(listed, sorted(held), f"all tables after {operation} of {name}")
 
 
-@check("LN-TABLE-DESCRIBE-060", "Version 0 is none, a declared table has none, and what is asked is told.",
+@check("LN-TABLE-DESCRIBE-060", "Version 0 and versions of a declared table do not exist, and "
+       "only requested details are returned.",
        "rest.yaml, the fields version and the flags of DescribeTableRequest and TableExistsRequest",
        "DescribeTable", "TableExists", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def no_version(lab: Lab) -> None:
     table = lab.shared_table()
-    full = {"load_detailed_metadata": True}  # without it the catalog alone is asked
+    full = {"load_detailed_metadata": True}  # without it only the catalog is read
     for more in ({}, {"check_declared": True}):
         lab.refused("DescribeTable", [0, 11, 13], id=table, version=0, **full, **more)
     lab.refused("TableExists", [0, 4, 13], id=table, version=0)
@@ -289,7 +298,8 @@ def no_version(lab: Lab) -> None:
         lab.refused("DescribeTable", codes, id=declared, **full, **{key: name})
 
 
-@check("LN-TABLE-DECLARE-060", "What a client writes to the location of a declared table is its data.",
+@check("LN-TABLE-DECLARE-060",
+       "A dataset that a client writes to the location of a declared table becomes its data.",
        "rest.yaml, DeclareTable, and is_only_declared of DescribeTableResponse",
        "DeclareTable", "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def written(lab: Lab) -> None:
@@ -300,7 +310,7 @@ def written(lab: Lab) -> None:
         held = sorted(lance.dataset(people_at).to_table(["id"])["id"].to_pylist())
     except (KeyError, OSError, ValueError):
         held = []
-    if held != [*PEOPLE]:  # a directory of the same path, which must stay as it is
+    if held != [*PEOPLE]:  # another local directory with this path; do not touch it
         raise Skipped("the location cannot be read from here")
     for more in ({}, {"vend_credentials": True}, {"vend_credentials": False, "properties": _GIVEN}):
         table = lab.table_id()
@@ -324,7 +334,8 @@ def written(lab: Lab) -> None:
         lab.same(told.get("is_only_declared"), False, "is_only_declared once there is data")
 
 
-@check("LN-TABLE-DECLARE-061", "What is refused because a name is taken leaves tables and data as they are.",
+@check("LN-TABLE-DECLARE-061",
+       "Calls that are rejected because a name is taken leave tables and data unchanged.",
        "rest.yaml, TableAlreadyExists; RenameTable: changes nothing; RegisterTable",
        "DeclareTable", "DeregisterTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def taken(lab: Lab) -> None:
@@ -340,7 +351,7 @@ def taken(lab: Lab) -> None:
             ("DeclareTable", [5], more), ("RegisterTable", [5, 13], {"location": where, **more}),
             ("DeclareTable", [0, 5, 13], {"location": lab.free_location(), **more}),
             ("RenameTable", [0, 5], {"new_table_name": table[-1]}),
-            *([("CreateTable", [5], more)] if data else ()),  # else it fills the table
+            *([("CreateTable", [5], more)] if data else ()),  # it would fill a declared table
         ):  # fmt: skip
             named = other if operation == "RenameTable" else table
             rows = stream(people(9)) if operation == "CreateTable" else None
@@ -351,7 +362,8 @@ def taken(lab: Lab) -> None:
     lab.same(lab.ids(source), [7], "the ids at the location that was refused")
 
 
-@check("LN-TABLE-DEREGISTER-060", "A table that is registered again has all that it had but its properties.",
+@check("LN-TABLE-DEREGISTER-060",
+       "A table that is deregistered and registered again keeps everything but its properties.",
        "rest.yaml, DeregisterTable: its data stays on storage as it is", "DeregisterTable", "RegisterTable",
        "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def all_again(lab: Lab) -> None:
@@ -367,7 +379,8 @@ def all_again(lab: Lab) -> None:
         unchanged(lab, before, state(lab, table), f"it was registered as {name}")
 
 
-@check("LN-TABLE-DROP-060", "What goes is told by the name it has now, and its own data goes or stays.",
+@check("LN-TABLE-DROP-060",
+       "Removing a renamed table returns its new name, and only DropTable deletes its data.",
        "rest.yaml, DropTableResponse and DeregisterTableResponse; DropTable: deletes its data", "DropTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def named_now(lab: Lab) -> None:
@@ -394,7 +407,8 @@ def named_now(lab: Lab) -> None:
                 lab.same(left, 2 * (operation != "DropTable"), f"the rows left by {operation}")
 
 
-@check("LN-TABLE-CREATE-061", "Rows that cannot be stored leave a table as it is, and a free name free.",
+@check("LN-TABLE-CREATE-061",
+       "Rows that cannot be stored leave an existing table unchanged and create no new table.",
        "rest.yaml, CreateTable: a schema that Lance cannot store, a body that is no such stream",
        "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def not_stored(lab: Lab) -> None:
@@ -404,7 +418,7 @@ def not_stored(lab: Lab) -> None:
     before = _entry(lab, table)
     for data in (stream(pa.table([[1], [2]], names=["x", "x"])), whole[: len(whole) // 2], b""):
         lab.refused("CreateTable", [0, 13, 20], data, id=table, mode="Overwrite")
-        lab.call("CreateTable", data, id=table, mode="ExistOk")  # it may leave the body unread
+        lab.call("CreateTable", data, id=table, mode="ExistOk")  # ExistOk may ignore the body
         unchanged(lab, before, _entry(lab, table), "rows that cannot be stored")
         for mode in _MODES:
             lab.refused("CreateTable", [0, 13, 20], data, id=free, mode=mode)
@@ -413,7 +427,8 @@ def not_stored(lab: Lab) -> None:
     lab.same(lab.ids(free), [5], "the ids")
 
 
-@check("LN-TABLE-CREATE-062", "Mode ExistOk answers the table as it stands, at whatever version.",
+@check("LN-TABLE-CREATE-062",
+       "Mode ExistOk returns the current version, properties and location of the existing table.",
        "rest.yaml, CreateTableResponse: version number of the table after the call", "CreateTable",
        "InsertIntoTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def as_it_stands(lab: Lab) -> None:
@@ -429,11 +444,11 @@ def as_it_stands(lab: Lab) -> None:
             lab.same(found, (told.get(key),) * 2, f"{key} that is answered, and that is described,")
 
 
-@check("LN-NAME-060", "Identifiers whose levels join to the same text are different ones.",
+@check("LN-NAME-060", "Identifiers whose levels join to the same text are distinct.",
        "general specification, Object Identifier: a list of names", "CreateTable", "CreateNamespace",
        "QueryTable", capabilities=_BOTH)  # fmt: skip
 def joined(lab: Lab) -> None:
-    # Over HTTP the three names with the delimiter itself in them have one route.
+    # Over HTTP, the three identifiers would share one route if names contained the delimiter.
     for sign in "_.-/" if lab.target.kind == "http" else "_.-/$":
         one = _space(lab)
         parent, name = one[:-1], one[-1]
@@ -451,7 +466,8 @@ def joined(lab: Lab) -> None:
                 lab.ok("DropTable", id=made[-1])
 
 
-@check("LN-TRANSACTION-060", "Actions see those before them, and those that cannot be read are code 13.",
+@check("LN-TRANSACTION-060", "Each action of AlterTransaction sees the earlier ones, and an "
+       "invalid one fails with code 13.",
        "rest.yaml, AlterTransactionRequest: in the order given and all or none; AlterTransaction",
        "AlterTransaction", "DescribeTransaction", capabilities=_TABLES)  # fmt: skip
 def transactions(lab: Lab) -> None:

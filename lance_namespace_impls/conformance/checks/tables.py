@@ -20,21 +20,21 @@ PROPERTIES = {"owner": "ana", "note": "two words"}
 
 
 def declared_with_properties(lab: Lab) -> list[str]:
-    """Return a declared table with properties, where the catalog takes any."""
+    """Return a declared table with properties, if the catalog supports them."""
     identifier = lab.table_id()
     lab.maybe("DeclareTable", id=identifier, properties=PROPERTIES)
     return identifier
 
 
 def missing_namespace_table(lab: Lab) -> list[str]:
-    """Return the identifier of a table in a namespace that is missing."""
+    """Return the identifier of a table in a missing namespace."""
     parent = list(lab.shape.table_parent or ())
     if lab.shape.namespace_parent is None or not parent:
         raise Skipped("no namespaces can be made here")
     return [*parent[:-1], lab.ledger.fresh(), lab.ledger.fresh()]
 
 
-@check("LN-TABLE-DECLARE-001", "A table that was declared is there.", _DECLARE, "DeclareTable",
+@check("LN-TABLE-DECLARE-001", "A table exists after DeclareTable.", _DECLARE, "DeclareTable",
        capabilities=["tables"])  # fmt: skip
 def declare(lab: Lab) -> None:
     identifier = lab.table_id()
@@ -42,7 +42,7 @@ def declare(lab: Lab) -> None:
     lab.that(lab.exists("TableExists", identifier), "the table to be there", "it is not")
 
 
-@check("LN-TABLE-DECLARE-002", "DeclareTable answers with the location of the table.",
+@check("LN-TABLE-DECLARE-002", "DeclareTable returns the location of the table.",
        f"{_DECLARE}; protocol semantics, How other clients call", "DeclareTable",
        capabilities=["tables"])  # fmt: skip
 def declare_location(lab: Lab) -> None:
@@ -50,7 +50,7 @@ def declare_location(lab: Lab) -> None:
     lab.that(bool(answer.get("location")), "a location", answer)
 
 
-@check("LN-TABLE-DECLARE-003", "DescribeTable gives the location that DeclareTable answered.",
+@check("LN-TABLE-DECLARE-003", "DescribeTable returns the location that DeclareTable returned.",
        f"{_DECLARE}; {_DESCRIBE}", "DeclareTable", "DescribeTable",
        capabilities=["tables"])  # fmt: skip
 def declare_then_describe(lab: Lab) -> None:
@@ -62,13 +62,14 @@ def declare_then_describe(lab: Lab) -> None:
     )
 
 
-@check("LN-TABLE-DECLARE-004", "DeclareTable of one that exists is code 5.", _CODES,
+@check("LN-TABLE-DECLARE-004", "DeclareTable of an existing table fails with code 5.", _CODES,
        "DeclareTable", capabilities=["tables"])  # fmt: skip
 def declare_twice(lab: Lab) -> None:
     lab.refused("DeclareTable", [5], id=lab.new_declared())
 
 
-@check("LN-TABLE-DECLARE-005", "DeclareTable of a table with data is code 5 and keeps the data.",
+@check("LN-TABLE-DECLARE-005",
+       "DeclareTable of a table with data fails with code 5 and keeps the data.",
        _CODES, "DeclareTable", "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
 def declare_over_data(lab: Lab) -> None:
     table = lab.new_table()
@@ -76,7 +77,7 @@ def declare_over_data(lab: Lab) -> None:
     lab.same(lab.count(table), len(PEOPLE), "the number of rows")
 
 
-@check("LN-TABLE-DECLARE-006", "DeclareTable in a missing namespace is code 1.", _CODES,
+@check("LN-TABLE-DECLARE-006", "DeclareTable in a missing namespace fails with code 1.", _CODES,
        "DeclareTable", capabilities=["namespaces", "tables"])  # fmt: skip
 def declare_without_parent(lab: Lab) -> None:
     identifier = missing_namespace_table(lab)
@@ -85,7 +86,7 @@ def declare_without_parent(lab: Lab) -> None:
     lab.that(not there, "no namespace made on the way", "it is there")
 
 
-@check("LN-TABLE-DECLARE-007", "Properties given to DeclareTable are kept.", _DECLARE,
+@check("LN-TABLE-DECLARE-007", "DeclareTable stores the properties of the request.", _DECLARE,
        "DeclareTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
 def declare_properties(lab: Lab) -> None:
     identifier = declared_with_properties(lab)
@@ -93,14 +94,14 @@ def declare_properties(lab: Lab) -> None:
     lab.has(answer.get("properties"), PROPERTIES, "the properties")
 
 
-@check("LN-TABLE-DECLARE-008", "Tables that are declared get places of their own.",
+@check("LN-TABLE-DECLARE-008", "Each declared table has its own location.",
        _DECLARE, "DeclareTable", capabilities=["tables"])  # fmt: skip
 def declare_places(lab: Lab) -> None:
     places = [lab.ok("DeclareTable", id=lab.table_id()).get("location") for _ in range(3)]
     lab.same(len({str(place).rstrip("/") for place in places}), 3, "the number of locations")
 
 
-@check("LN-TABLE-DECLARE-011", "A location given to DeclareTable is the table's, or is refused.",
+@check("LN-TABLE-DECLARE-011", "DeclareTable uses the location in the request or rejects it.",
        "rest.yaml, DeclareTableRequest", "DeclareTable", "DescribeTable",
        capabilities=["tables"])  # fmt: skip
 def declare_at_location(lab: Lab) -> None:
@@ -113,7 +114,7 @@ def declare_at_location(lab: Lab) -> None:
         lab.same(str(found.get("location")).rstrip("/"), where, "the location")
 
 
-@check("LN-TABLE-DECLARE-009", "DeclareTable under the name of a namespace is refused.",
+@check("LN-TABLE-DECLARE-009", "DeclareTable with the name of a namespace is rejected.",
        _NAMES, "DeclareTable", capabilities=["nested", "tables"])  # fmt: skip
 def declare_namespace_name(lab: Lab) -> None:
     identifier = lab.new_namespace()
@@ -121,20 +122,21 @@ def declare_namespace_name(lab: Lab) -> None:
     lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
 
 
-@check("LN-TABLE-DECLARE-010", "A table cannot be the root: an empty identifier is code 13, or 0.",
+@check("LN-TABLE-DECLARE-010",
+       "The root is not a table: an empty identifier fails with code 13 or 0.",
        "general specification, Name and Identifier for Root Namespace; rest.yaml, InvalidInput",
        "DescribeTable", changes=False)  # fmt: skip
 def empty_identifier(lab: Lab) -> None:
-    lab.refused("DescribeTable", [0, 13], id=[])  # 0: the root is no place for tables here
+    lab.refused("DescribeTable", [0, 13], id=[])  # 0: the root cannot contain tables here
 
 
-@check("LN-TABLE-DESCRIBE-001", "DescribeTable names the table and its namespace.",
+@check("LN-TABLE-DESCRIBE-001", "DescribeTable returns the names of the table and its namespace.",
        f"{_DESCRIBE}; the published texts of table and namespace: with load_detailed_metadata",
        "DescribeTable", capabilities=["tables"], level=Level.SHOULD)  # fmt: skip
 def describe_names(lab: Lab) -> None:
     identifier = lab.any_table()
     reply = lab.call("DescribeTable", id=identifier, load_detailed_metadata=True)
-    if not reply.succeeded:  # it may fail of a table that is only declared
+    if not reply.succeeded:  # it may fail for a declared table
         identifier = lab.new_table()
         reply = lab.call("DescribeTable", id=identifier, load_detailed_metadata=True)
     lab.must_succeed(reply)
@@ -143,7 +145,7 @@ def describe_names(lab: Lab) -> None:
     lab.same(list(answer.get("namespace") or ()), identifier[:-1], "the namespace")
 
 
-@check("LN-TABLE-DESCRIBE-002", "DescribeTable gives the location of the table.",
+@check("LN-TABLE-DESCRIBE-002", "DescribeTable returns the location of the table.",
        f"{_DESCRIBE}; protocol semantics, How other clients call", "DescribeTable",
        capabilities=["tables"])  # fmt: skip
 def describe_location(lab: Lab) -> None:
@@ -151,19 +153,21 @@ def describe_location(lab: Lab) -> None:
     lab.that(bool(answer.get("location")), "a location", answer)
 
 
-@check("LN-TABLE-DESCRIBE-003", "DescribeTable of a missing table is code 4.", _CODES,
+@check("LN-TABLE-DESCRIBE-003", "DescribeTable of a missing table fails with code 4.", _CODES,
        "DescribeTable", capabilities=["tables"])  # fmt: skip
 def describe_missing(lab: Lab) -> None:
     lab.refused("DescribeTable", [4], id=lab.table_id())
 
 
-@check("LN-TABLE-DESCRIBE-004", "DescribeTable in a missing namespace is code 1 or 4.", _CODES,
+@check("LN-TABLE-DESCRIBE-004", "DescribeTable in a missing namespace fails with code 1 or 4.",
+       _CODES,
        "DescribeTable", capabilities=["namespaces", "tables"])  # fmt: skip
 def describe_without_parent(lab: Lab) -> None:
     lab.refused("DescribeTable", [1, 4], id=missing_namespace_table(lab))
 
 
-@check("LN-TABLE-DESCRIBE-005", "check_declared tells a declared table from one with data.",
+@check("LN-TABLE-DESCRIBE-005",
+       "check_declared distinguishes a declared table from a table with data.",
        _DESCRIBE, "DescribeTable", "DeclareTable", "CreateTable", capabilities=["tables"])  # fmt: skip
 def describe_declared(lab: Lab) -> None:
     for table, expected in ((lab.new_declared(), True), (lab.new_table(), False)):
@@ -171,7 +175,7 @@ def describe_declared(lab: Lab) -> None:
         lab.same(answer.get("is_only_declared"), expected, "is_only_declared")
 
 
-@check("LN-TABLE-DESCRIBE-006", "load_detailed_metadata fills version and schema.",
+@check("LN-TABLE-DESCRIBE-006", "load_detailed_metadata adds the version and the schema.",
        _DESCRIBE, "DescribeTable", "CreateTable", capabilities=["tables"])  # fmt: skip
 def describe_detailed(lab: Lab) -> None:
     answer = lab.maybe("DescribeTable", id=lab.shared_table(), load_detailed_metadata=True)
@@ -180,7 +184,7 @@ def describe_detailed(lab: Lab) -> None:
     lab.same(fields, ["id", "name", "score", "vec"], "the columns")
 
 
-@check("LN-TABLE-DESCRIBE-007", "load_detailed_metadata gives the types of the columns.",
+@check("LN-TABLE-DESCRIBE-007", "load_detailed_metadata adds the types of the columns.",
        f"{_DESCRIBE}; rest.yaml, JsonArrowSchema", "DescribeTable", "CreateTable",
        capabilities=["tables"])  # fmt: skip
 def describe_types(lab: Lab) -> None:
@@ -200,7 +204,7 @@ def describe_uri(lab: Lab) -> None:
     lab.that("://" in str(uri) or str(uri).startswith("/"), "a URI", answer)
 
 
-@check("LN-TABLE-DESCRIBE-009", "DescribeTable of a version that is missing is code 11.",
+@check("LN-TABLE-DESCRIBE-009", "DescribeTable of a missing version fails with code 11.",
        f"{_CODES}; without load_detailed_metadata the catalog alone is asked",
        "DescribeTable", "CreateTable", capabilities=["tables"])  # fmt: skip
 def describe_version_missing(lab: Lab) -> None:
@@ -208,13 +212,13 @@ def describe_version_missing(lab: Lab) -> None:
     lab.refused("DescribeTable", [11], id=table, version=999, load_detailed_metadata=True)
 
 
-@check("LN-TABLE-DESCRIBE-010", "DescribeTable takes at most one of version and tag.", _DESCRIBE,
+@check("LN-TABLE-DESCRIBE-010", "DescribeTable accepts at most one of version and tag.", _DESCRIBE,
        "DescribeTable", "CreateTable", capabilities=["tables"])  # fmt: skip
 def describe_version_and_tag(lab: Lab) -> None:
     lab.refused("DescribeTable", [13], id=lab.shared_table(), version=1, tag="t")
 
 
-@check("LN-TABLE-DESCRIBE-011", "DescribeTable follows the newest version.", _DESCRIBE,
+@check("LN-TABLE-DESCRIBE-011", "DescribeTable describes the newest version by default.", _DESCRIBE,
        "DescribeTable", "InsertIntoTable", capabilities=["tables"])  # fmt: skip
 def describe_newest(lab: Lab) -> None:
     from ..rows import people, stream
@@ -228,26 +232,27 @@ def describe_newest(lab: Lab) -> None:
         lab.same(version, inserted["version"], "the version")
 
 
-@check("LN-TABLE-EXISTS-001", "TableExists succeeds for a table that is there.",
+@check("LN-TABLE-EXISTS-001", "TableExists succeeds for an existing table.",
        "rest.yaml, TableExists", "TableExists", capabilities=["tables"])  # fmt: skip
 def exists(lab: Lab) -> None:
     lab.ok("TableExists", id=lab.any_table())
 
 
-@check("LN-TABLE-EXISTS-002", "TableExists of a missing table is code 4.", _CODES,
+@check("LN-TABLE-EXISTS-002", "TableExists of a missing table fails with code 4.", _CODES,
        "TableExists", capabilities=["tables"])  # fmt: skip
 def exists_missing(lab: Lab) -> None:
     lab.refused("TableExists", [4], id=lab.table_id())
 
 
-@check("LN-TABLE-EXISTS-003", "A declared table exists.",
+@check("LN-TABLE-EXISTS-003", "TableExists succeeds for a declared table.",
        "protocol semantics, DescribeTable; general specification, Table Existence", "TableExists",
        "DeclareTable", capabilities=["tables"])  # fmt: skip
 def exists_declared(lab: Lab) -> None:
     lab.ok("TableExists", id=lab.new_declared())
 
 
-@check("LN-TABLE-EXISTS-004", "A namespace is not a table: TableExists of it is code 4.",
+@check("LN-TABLE-EXISTS-004",
+       "A namespace is not a table: TableExists of a namespace fails with code 4.",
        "rest.yaml, TableExists", "TableExists", capabilities=["nested", "tables"])  # fmt: skip
 def exists_namespace(lab: Lab) -> None:
     lab.refused("TableExists", [1, 4, 13], id=lab.new_namespace())
@@ -272,7 +277,7 @@ def alter_unsets(lab: Lab) -> None:
     lab.that("owner" not in found, "no property that was removed", found)
 
 
-@check("LN-TABLE-ALTER-003", "AlterTable answers with the properties after the change.",
+@check("LN-TABLE-ALTER-003", "AlterTable returns the properties after the change.",
        "rest.yaml, AlterTableResponse", "AlterTable", capabilities=["tables"])  # fmt: skip
 def alter_answers(lab: Lab) -> None:
     identifier = declared_with_properties(lab)
@@ -283,14 +288,15 @@ def alter_answers(lab: Lab) -> None:
     lab.that("note" not in found, "no property that was removed", found)
 
 
-@check("LN-TABLE-ALTER-004", "AlterTable of a missing table is code 4.", _CODES, "AlterTable",
+@check("LN-TABLE-ALTER-004", "AlterTable of a missing table fails with code 4.",
+       _CODES, "AlterTable",
        capabilities=["tables"])  # fmt: skip
 def alter_missing(lab: Lab) -> None:
     lab.refused("AlterTable", [4], id=lab.table_id(), set_properties={"a": "b"})
 
 
 @check("LN-TABLE-ALTER-005",
-       "AlterTable with a key both set and unset is code 13 and changes nothing.",
+       "AlterTable that both sets and unsets a key fails with code 13 and changes nothing.",
        "rest.yaml, AlterTable", "AlterTable", capabilities=["tables"])  # fmt: skip
 def alter_both(lab: Lab) -> None:
     identifier = declared_with_properties(lab)
@@ -299,7 +305,7 @@ def alter_both(lab: Lab) -> None:
     lab.has(lab.ok("DescribeTable", id=identifier).get("properties"), PROPERTIES, "the properties")
 
 
-@check("LN-TABLE-ALTER-006", "AlterTable does not touch the rows.", "rest.yaml, AlterTable",
+@check("LN-TABLE-ALTER-006", "AlterTable does not change the rows.", "rest.yaml, AlterTable",
        "AlterTable", "CountTableRows", "CreateTable", capabilities=["tables"])  # fmt: skip
 def alter_rows(lab: Lab) -> None:
     table = lab.new_table()
@@ -308,12 +314,13 @@ def alter_rows(lab: Lab) -> None:
 
 
 def place_of(text: object) -> str:
-    """Return a location or URI as a path: the two name one place in two forms."""
+    """Return a location or URI as a path, so that both forms can be compared."""
     path = unquote(str(text)).partition("://")[2] or local_path(text)
     return path.rstrip("/")
 
 
-@check("LN-TABLE-DESCRIBE-017", "What DescribeTable tells is the table's own, whatever was asked before.",
+@check("LN-TABLE-DESCRIBE-017",
+       "DescribeTable returns the table's own details, whatever was requested before.",
        _DESCRIBE, "DescribeTable", "CreateTable", capabilities=["tables"])  # fmt: skip
 def each_its_own(lab: Lab) -> None:
     parents = [list(lab.shape.table_parent or ())]
@@ -350,14 +357,14 @@ def each_its_own(lab: Lab) -> None:
 
 
 def _told_metadata(found: Mapping[str, Any]) -> dict[str, str]:
-    """Return what DescribeTable tells of a dataset's metadata, in either of its two fields."""
+    """Return the dataset metadata of an answer of DescribeTable, from either of its two fields."""
     return {
         **(found.get("metadata") or {}),
         **((found.get("schema") or {}).get("metadata") or {}),
     }
 
 
-@check("LN-TABLE-DESCRIBE-018", "What DescribeTable tells follows what is done to the table.",
+@check("LN-TABLE-DESCRIBE-018", "DescribeTable reflects each change to the table.",
        _DESCRIBE, "DescribeTable", "DeclareTable", "CreateTable", "InsertIntoTable",
        capabilities=["tables"])  # fmt: skip
 def follows(lab: Lab) -> None:
@@ -384,7 +391,8 @@ def follows(lab: Lab) -> None:
         lab.same(place_of(found["table_uri"]), place_of(found.get("location")), "the table's URI")
 
 
-@check("LN-TABLE-DESCRIBE-019", "What is answered on making or removing is of the object named.",
+@check("LN-TABLE-DESCRIBE-019",
+       "Responses to operations that remove an object describe that object.",
        "rest.yaml, the responses of the operations", "DeclareTable", "DeregisterTable",
        capabilities=["tables"])  # fmt: skip
 def answers_of_two(lab: Lab) -> None:
@@ -413,7 +421,7 @@ def answers_of_two(lab: Lab) -> None:
         lab.same(found.get("owner", f"p{number}"), f"p{number}", "owner of the properties")
 
 
-@check("LN-TABLE-DESCRIBE-020", "RegisterTable answers the location and properties it was given.",
+@check("LN-TABLE-DESCRIBE-020", "RegisterTable returns the location and properties of the request.",
        "rest.yaml, RegisterTableResponse", "RegisterTable", "DeregisterTable", "CreateTable",
        capabilities=["tables"])  # fmt: skip
 def registered_two(lab: Lab) -> None:

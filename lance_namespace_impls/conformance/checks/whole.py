@@ -1,4 +1,4 @@
-"""A call does all of what it says and nothing more, or it is refused and changes nothing."""
+"""A call has exactly its specified effect, or it is rejected and changes nothing."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .history import version_numbers
 _SOURCE = "rest.yaml, the operation's description and the codes of its fields"
 _TABLES = ["tables"]
 FULL = {"load_detailed_metadata": True}
-"""With it DescribeTable opens the dataset; without, the catalog alone may answer."""
+"""Makes DescribeTable open the dataset; otherwise the catalog alone may answer."""
 _TAGGED = {"first": 1, "last": 2}
 
 
 def furnished(lab: Lab) -> list[str]:
-    """Return a table of two versions with what else a target lets a table have."""
+    """Return a table of two versions, with properties, tags and a branch if supported."""
     table = lab.table_id()
     made = lab.call("CreateTable", stream(people(1, 2, 3)), id=table, properties={"owner": "ana"})
-    if made.code in (0, 13):  # it takes no properties, or not these
+    if made.code in (0, 13):  # these properties are not supported
         table = lab.table_id()
         made = lab.call("CreateTable", stream(people(1, 2, 3)), id=table)
     lab.must_be_given(made)
@@ -38,7 +38,7 @@ def rename(lab: Lab, table: list[str], name: str) -> None:
     """Rename a table that has branches.
 
     Raises:
-        Skipped: it cannot be moved as it is: Lance writes into a branch where the data lies.
+        Skipped: the target cannot move it, since a branch in Lance records the data's location.
     """
     reply = lab.call("RenameTable", id=table, new_table_name=name)
     if reply.code == 19:
@@ -47,7 +47,7 @@ def rename(lab: Lab, table: list[str], name: str) -> None:
 
 
 def state(lab: Lab, table: list[str]) -> dict[str, Any]:
-    """Return all that a target tells of a table."""
+    """Return everything that a target reports about a table."""
     told: dict[str, Any] = {"rows": lab.query(table).sort_by("id").to_pylist()}
     described = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
     told |= {
@@ -67,7 +67,7 @@ def state(lab: Lab, table: list[str]) -> dict[str, Any]:
 
 
 def unchanged(lab: Lab, before: dict[str, Any], after: dict[str, Any], what: str) -> None:
-    """Fail at the first thing that differs."""
+    """Fail at the first value that differs."""
     for key, value in before.items():
         lab.same(after.get(key), value, f"{key} after {what}")
 
@@ -121,7 +121,7 @@ _REFUSED: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
     ("BatchDeleteTableVersions", None, {"ranges": [{"start_version": "no", "end_version": 2}]}),
     ("CreateTableVersion", None, {"version": 99, "manifest_path": "nowhere"}),
 )  # fmt: skip
-"""Calls that every target refuses, with some part that it could carry out first."""
+"""Calls that every target rejects, each with a part that could be carried out first."""
 
 
 def _refusals(area: str, operations: set[str]) -> Callable[[Lab], None]:
@@ -132,14 +132,14 @@ def _refusals(area: str, operations: set[str]) -> Callable[[Lab], None]:
         for operation, data, request in _REFUSED:
             if operation not in operations:
                 continue
-            if "location" in request:  # one that is nobody's
+            if "location" in request:  # a location that no table uses
                 request = {**request, "location": lab.free_location()}
             reply = lab.call(operation, data, id=table, **request)
             if reply.code == 0:
                 continue
             asked = True
             after = state(lab, table)
-            if not reply.succeeded:  # which codes are due is for the operation's own checks
+            if not reply.succeeded:  # the operation's own checks cover the codes
                 unchanged(lab, before, after, f"{operation} of {request} was refused")
             before = after
         if not asked:
@@ -161,7 +161,7 @@ for _number, (_area, _operations) in enumerate(
     ),
     1,
 ):  # fmt: skip
-    check(f"LN-WHOLE-{_number:03}", f"A call on {_area} that is refused changes nothing of the table.",
+    check(f"LN-WHOLE-{_number:03}", f"A rejected operation on {_area} leaves the table unchanged.",
           _SOURCE, "CreateTable", "InsertIntoTable", "QueryTable", "DescribeTable",
           capabilities=_TABLES)(_refusals(_area, _operations))  # fmt: skip
 
@@ -189,7 +189,7 @@ _CHANGES: tuple[tuple[str, bytes | None, dict[str, Any], set[str]], ...] = (
     ("CreateTableBranch", None, {"name": "more"}, {"branches"}),
     ("DeleteTableBranch", None, {"name": "side"}, {"branches", "the branch"}),
 )  # fmt: skip
-"""Calls that succeed, each with what it may change of a table besides its versions."""
+"""Calls that succeed, each with what it may change in a table besides its versions."""
 _NO_VERSION = {
     "AlterTable", "CreateTableTag", "UpdateTableTag", "DeleteTableTag", "CreateTableBranch",
     "DeleteTableBranch",
@@ -216,15 +216,17 @@ def _only_its_own(data: bool) -> Callable[[Lab], None]:
     return run
 
 
-check("LN-WHOLE-007", "A write changes rows, columns or metadata as it says, and nothing else of the table.",
+check("LN-WHOLE-007", "A write to rows, columns or metadata changes nothing else in the table.",
       _SOURCE, "CreateTable", "InsertIntoTable", "QueryTable", "DescribeTable",
       capabilities=_TABLES)(_only_its_own(True))  # fmt: skip
-check("LN-WHOLE-008", "Properties, tags and branches change without a new version, rows or columns.",
+check("LN-WHOLE-008",
+      "Changes to properties, tags and branches create no version and affect no rows or columns.",
       _SOURCE, "CreateTable", "InsertIntoTable", "QueryTable", "DescribeTable",
       capabilities=_TABLES)(_only_its_own(False))  # fmt: skip
 
 
-@check("LN-WHOLE-009", "A call on a namespace that is refused changes neither its properties nor its tables.",
+@check("LN-WHOLE-009",
+       "A rejected call on a namespace changes neither its properties nor its tables.",
        _SOURCE, "CreateNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def namespaces(lab: Lab) -> None:
     namespace = lab.namespace_id()
@@ -263,7 +265,8 @@ def namespaces(lab: Lab) -> None:
             )
 
 
-@check("LN-ROWS-MERGE-011", "Several key columns are matched together.",
+@check("LN-ROWS-MERGE-011",
+       "A merge with several key columns matches rows on all of them together.",
        "rest.yaml, MergeInsertIntoTableRequest: names of the key columns", "MergeInsertIntoTable",
        "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def several_keys(lab: Lab) -> None:
@@ -280,7 +283,8 @@ def several_keys(lab: Lab) -> None:
     lab.same(found, due, "the rows: one of another id or another name is no match")
 
 
-@check("LN-ROWS-MERGE-012", "A condition without its flag does nothing, or as much as with the flag.",
+@check("LN-ROWS-MERGE-012",
+       "A merge condition without its flag has no effect or the same effect as with the flag.",
        "rest.yaml, MergeInsertIntoTableRequest: unused without the flag; the published texts of the two "
        "conditions: rows are updated or deleted where they hold", "MergeInsertIntoTable",
        "CreateTable", "QueryTable", level=Level.MAY, capabilities=_TABLES)  # fmt: skip
@@ -296,7 +300,8 @@ def conditions_alone(lab: Lab) -> None:
     lab.that(found in right, "the names by id as without the conditions or with their flags", found)
 
 
-@check("LN-METADATA-007", "UpdateFieldMetadata answers all metadata of the columns that it changed.",
+@check("LN-METADATA-007",
+       "UpdateFieldMetadata returns all metadata of the columns that it changes.",
        "rest.yaml, UpdateFieldMetadataResponse", "UpdateFieldMetadata", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def all_metadata(lab: Lab) -> None:
@@ -314,14 +319,14 @@ def all_metadata(lab: Lab) -> None:
 
 
 def _versioned(lab: Lab, count: int) -> list[str]:
-    """Return a table of so many versions, each with one row more than the last."""
+    """Return a table of ``count`` versions, each with one row more than the previous one."""
     table = lab.new_table(1)
     for number in range(2, count + 1):
         lab.given("InsertIntoTable", stream(people(number)), id=table)
     return table
 
 
-@check("LN-VERSION-018", "deleted_count is the number of versions that were there and are gone.",
+@check("LN-VERSION-018", "deleted_count is the number of existing versions that were deleted.",
        "rest.yaml, BatchDeleteTableVersionsRequest and Response", "BatchDeleteTableVersions",
        "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def counted_once(lab: Lab) -> None:
@@ -340,7 +345,8 @@ def counted_once(lab: Lab) -> None:
             lab.same(answer["deleted_count"], len(gone), f"deleted_count for {ranges}")
 
 
-@check("LN-VERSION-019", "A range that ends at -1 takes in all versions from its start, the latest or not.",
+@check("LN-VERSION-019",
+       "A range that ends at -1 includes all versions from its start, with or without the latest.",
        "rest.yaml, VersionRange: what the server may delete; the published text of end_version: up to "
        "and including the latest", "BatchDeleteTableVersions", "ListTableVersions", "InsertIntoTable",
        "CreateTable", level=Level.MAY, capabilities=_TABLES)  # fmt: skip
@@ -348,7 +354,7 @@ def to_the_end(lab: Lab) -> None:
     table = _versioned(lab, 5)
     reply = lab.call("BatchDeleteTableVersions", id=table,
                      ranges=[{"start_version": 2, "end_version": -1}])  # fmt: skip
-    if reply.code in (0, 13):  # a range that holds the latest version may be refused
+    if reply.code in (0, 13):  # a range that includes the latest version may be rejected
         raise Skipped(f"BatchDeleteTableVersions: {reply.outcome()}")
     lab.must_succeed(reply)
     left = sorted(version_numbers(lab, table))
@@ -356,7 +362,7 @@ def to_the_end(lab: Lab) -> None:
     lab.same(lab.ids(table), [*range(1, left[-1] + 1)], f"the ids of version {left[-1]}")
 
 
-@check("LN-TAG-014", "A tag whose name is a number is a tag, and not a version.",
+@check("LN-TAG-014", "A tag whose name is a number is not treated as a version.",
        "rest.yaml, DescribeTableRequest.tag: the name of the tag", "CreateTableTag", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def digits(lab: Lab) -> None:
@@ -373,7 +379,8 @@ def digits(lab: Lab) -> None:
     lab.refused("GetTableTagVersion", [8], id=table, tag="1")
 
 
-@check("LN-BRANCH-023", "A branch is listed with where it started, and when in seconds.",
+@check("LN-BRANCH-023",
+       "ListTableBranches returns each branch's starting version and its creation time in seconds.",
        "rest.yaml, BranchContents", "ListTableBranches", "CreateTableBranch", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branch_contents(lab: Lab) -> None:
@@ -392,7 +399,8 @@ def branch_contents(lab: Lab) -> None:
         lab.that(0 <= made < 10**10, "createAt in seconds since 1970", made)
 
 
-@check("LN-ROWS-DECLARED-002", "Rows that are added to or merged into a declared table make it.",
+@check("LN-ROWS-DECLARED-002",
+       "Inserting or merging rows into a declared table creates the table with these rows.",
        "rest.yaml, InsertIntoTable and MergeInsertIntoTable; protocol semantics, Errors: or code 19",
        "DeclareTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def declared(lab: Lab) -> None:
@@ -408,7 +416,8 @@ def declared(lab: Lab) -> None:
         lab.same(lab.ids(table), [1, 2], f"the ids after {operation}")
 
 
-@check("LN-TABLE-CREATE-029", "A schema with two columns of one name is code 20 or 13 and makes nothing.",
+@check("LN-TABLE-CREATE-029",
+       "A schema with two columns of the same name fails with code 13 or 20 and creates nothing.",
        "rest.yaml, CreateTable: a schema that Lance cannot store", "CreateTable", "TableExists",
        capabilities=_TABLES)  # fmt: skip
 def twice_the_name(lab: Lab) -> None:
@@ -418,7 +427,8 @@ def twice_the_name(lab: Lab) -> None:
     lab.that(not lab.exists("TableExists", table), "no table", "one")
 
 
-@check("LN-TABLE-DESCRIBE-021", "Of version, tag and branch at most one is given, else code 13.",
+@check("LN-TABLE-DESCRIBE-021",
+       "DescribeTable with more than one of version, tag and branch fails with code 13.",
        "rest.yaml, DescribeTableRequest", "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def at_most_one(lab: Lab) -> None:
     table = furnished(lab)
@@ -428,7 +438,8 @@ def at_most_one(lab: Lab) -> None:
         lab.refused("DescribeTable", [0, 13], id=table, **request)
 
 
-@check("LN-STATS-004", "Lengths of fragments have their least, most, mean and median in rows.",
+@check("LN-STATS-004",
+       "Fragment statistics report the minimum, maximum, mean and median number of rows.",
        "rest.yaml, FragmentSummary", "GetTableStats", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def fragments(lab: Lab) -> None:
@@ -443,7 +454,7 @@ def fragments(lab: Lab) -> None:
         lab.that(least <= found["lengths"][key] <= most, f"{key} from {least} to {most}", found)
 
 
-@check("LN-WHOLE-010", "A table operation on a namespace is refused, and leaves the namespace.",
+@check("LN-WHOLE-010", "A table operation on a namespace fails and leaves the namespace unchanged.",
        'protocol semantics, "Errors"; general specification, "Object Name"', "CreateNamespace",
        "DescribeTable", capabilities=["namespaces", "tables"])  # fmt: skip
 def on_a_namespace(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""What goes over HTTP: routes, delimiters, bodies, parameters; without any client."""
+"""HTTP requests sent without a client library: routes, delimiters, bodies and parameters."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def raw(
     headers: dict[str, str] | None = None,
     by_itself: bool = True,
 ) -> Reply:
-    """Return the reply to a request that is written out.
+    """Return the reply to a hand-written HTTP request.
 
     Args:
-        lab: the bench.
-        operation: what the request means.
+        lab: the lab.
+        operation: the operation that the request calls.
         path: encoded path.
-        body: bytes as they are, anything else as JSON; nothing if None.
-        method: HTTP method; the operation's own unless given.
+        body: bytes are sent unchanged and other values as JSON; None sends no body.
+        method: HTTP method; the operation's method by default.
         query: query parameters.
-        headers: headers; the content type of JSON unless given.
-        by_itself: whether the form of the answer is judged, too.
+        headers: headers; the content type of JSON by default, if there is a body.
+        by_itself: whether to check the form of the reply as well.
     """
     target = lab.target
     if not isinstance(target, HttpTarget):
@@ -74,7 +74,8 @@ def table_path(lab: Lab, table: list[str], action: str) -> str:
     return f"/v1/table/{joined(table)}/{action}"
 
 
-@check("LN-WIRE-ROUTE-001", "Each operation is at POST /<OperationId>, with the id in the body.",
+@check("LN-WIRE-ROUTE-001",
+       "Each operation is served at POST /<OperationId>, with the id in the body.",
        f"{_ROUTES}; the published routes have /v1 alone, so that a server without is skipped",
        "DescribeTable", capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
 def by_name(lab: Lab) -> None:
@@ -87,7 +88,8 @@ def by_name(lab: Lab) -> None:
     lab.same((reply.answer or {}).get("location"), expected.get("location"), "the location")
 
 
-@check("LN-WIRE-ROUTE-002", "The older names GetTable and GetNamespace are served as well.",
+@check("LN-WIRE-ROUTE-002",
+       "Routes with the older names GetTable and GetNamespace are served as well.",
        "general specification, Namespace Operations", "DescribeTable", capabilities=_HTTP,
        level=Level.SHOULD)  # fmt: skip
 def older_names(lab: Lab) -> None:
@@ -99,7 +101,7 @@ def older_names(lab: Lab) -> None:
     lab.must_succeed(raw(lab, "DescribeNamespace", "/GetNamespace", {"id": []}, method="POST"))
 
 
-@check("LN-WIRE-ROUTE-003", "A list operation by name takes its fields from the body.",
+@check("LN-WIRE-ROUTE-003", "A list operation called by name reads its fields from the body.",
        _ROUTES, "ListTables", capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
 def list_by_name(lab: Lab) -> None:
     first = lab.any_table()
@@ -112,7 +114,7 @@ def list_by_name(lab: Lab) -> None:
     lab.same(len((reply.answer or {}).get("tables") or ()), 1, "the names on the page")
 
 
-@check("LN-WIRE-ROUTE-004", "A route that does not exist is 404, and not a success.",
+@check("LN-WIRE-ROUTE-004", "A request to an unknown route fails with HTTP 404, 405 or 406.",
        "rest.yaml, info: a 404 without a code says that there is no such route",
        capabilities=["http"], changes=False)  # fmt: skip
 def no_route(lab: Lab) -> None:
@@ -122,7 +124,8 @@ def no_route(lab: Lab) -> None:
         lab.that(status in (404, 405, 406), f"HTTP 404 for {path}", f"HTTP {status}")
 
 
-@check("LN-WIRE-METHOD-001", "Another method than the operation's is refused and has no effect.",
+@check("LN-WIRE-METHOD-001",
+       "A request with a different HTTP method is rejected and has no effect.",
        _ROUTES, "DropTable", capabilities=_HTTP)  # fmt: skip
 def method(lab: Lab) -> None:
     table = lab.any_table()
@@ -135,7 +138,8 @@ def method(lab: Lab) -> None:
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
 
 
-@check("LN-WIRE-ID-001", "An id in the body that is not the route's is code 13.", _IDS,
+@check("LN-WIRE-ID-001", "An id in the body that differs from the route's id fails with code 13.",
+       _IDS,
        "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def mismatch(lab: Lab) -> None:
     first, second = lab.any_table(), lab.any_table()
@@ -143,7 +147,8 @@ def mismatch(lab: Lab) -> None:
     lab.must_fail(reply, [13])
 
 
-@check("LN-WIRE-ID-002", "A write whose body names another id is code 13 and changes neither.",
+@check("LN-WIRE-ID-002",
+       "A write whose body names a different id fails with code 13 and changes neither table.",
        _IDS, "DeregisterTable", capabilities=_HTTP)  # fmt: skip
 def mismatch_write(lab: Lab) -> None:
     first, second = lab.any_table(), lab.any_table()
@@ -153,7 +158,8 @@ def mismatch_write(lab: Lab) -> None:
         lab.that(lab.exists("TableExists", table), f"{table} to stay", "it is gone")
 
 
-@check("LN-WIRE-ID-003", "A namespace operation whose body names another id is code 13.", _IDS,
+@check("LN-WIRE-ID-003",
+       "A namespace operation whose body names a different id fails with code 13.", _IDS,
        "DescribeNamespace", capabilities=["http", "namespaces"])  # fmt: skip
 def mismatch_namespace(lab: Lab) -> None:
     first, second = lab.new_namespace(), lab.new_namespace()
@@ -162,7 +168,7 @@ def mismatch_namespace(lab: Lab) -> None:
         lab.must_fail(raw(lab, operation, path, {"id": second}), [13])
 
 
-@check("LN-WIRE-ID-004", "The same id in route and body is fine; without one the route's counts.",
+@check("LN-WIRE-ID-004", "A body may repeat the id of the route or omit it.",
        _IDS, "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def same_id(lab: Lab) -> None:
     table = lab.any_table()
@@ -173,16 +179,17 @@ def same_id(lab: Lab) -> None:
         lab.same((reply.answer or {}).get("location"), where, f"the location with body {body}")
 
 
-@check("LN-WIRE-ID-005", "The delimiter alone is the root, encoded or not.", _IDS,
+@check("LN-WIRE-ID-005",
+       "The delimiter alone identifies the root namespace, percent-encoded or not.", _IDS,
        "DescribeNamespace", capabilities=["http"], changes=False)  # fmt: skip
 def root(lab: Lab) -> None:
     for text in ("$", "%24"):
-        # A server may list the root, and know it otherwise as no namespace: LN-NAMESPACE-EXISTS-003.
+        # A server may list the root without treating it as a namespace: LN-NAMESPACE-EXISTS-003.
         if not raw(lab, "NamespaceExists", f"/v1/namespace/{text}/exists", {}).succeeded:
             lab.must_succeed(raw(lab, "ListNamespaces", f"/v1/namespace/{text}/list"))
 
 
-@check("LN-WIRE-ID-006", "Names in a route may be joined by an encoded delimiter.", _IDS,
+@check("LN-WIRE-ID-006", "Names in a route may be joined with a percent-encoded delimiter.", _IDS,
        "DescribeTable", capabilities=[*_HTTP, "namespaces"])  # fmt: skip
 def encoded_delimiter(lab: Lab) -> None:
     table = lab.any_table()
@@ -192,7 +199,8 @@ def encoded_delimiter(lab: Lab) -> None:
         lab.must_succeed(raw(lab, "DescribeTable", f"/v1/table/{text}/describe", {}))
 
 
-@check("LN-WIRE-ID-007", "The query parameter delimiter says what joins the levels.", _IDS,
+@check("LN-WIRE-ID-007",
+       "The query parameter delimiter sets the delimiter between the levels of the id.", _IDS,
        "DescribeTable", capabilities=[*_HTTP, "namespaces"])  # fmt: skip
 def delimiter(lab: Lab) -> None:
     table = lab.any_table()
@@ -206,7 +214,7 @@ def delimiter(lab: Lab) -> None:
         lab.same((reply.answer or {}).get("location"), where, f"the location with {text}")
 
 
-@check("LN-WIRE-ID-008", "With another delimiter a $ belongs to the name.", _IDS,
+@check("LN-WIRE-ID-008", "With a different delimiter, a $ is part of a name.", _IDS,
        "TableExists", capabilities=[*_HTTP, "namespaces"])  # fmt: skip
 def other_delimiter(lab: Lab) -> None:
     table = lab.any_table()
@@ -217,7 +225,7 @@ def other_delimiter(lab: Lab) -> None:
     lab.must_fail(reply, [1, 4, 13])
 
 
-@check("LN-WIRE-ID-009", "Identifiers that ListAllTables writes use the delimiter asked for.",
+@check("LN-WIRE-ID-009", "ListAllTables returns identifiers joined with the requested delimiter.",
        _IDS, "ListAllTables", capabilities=[*_HTTP, "namespaces"])  # fmt: skip
 def all_tables_delimiter(lab: Lab) -> None:
     table = lab.any_table()
@@ -234,7 +242,8 @@ def all_tables_delimiter(lab: Lab) -> None:
     lab.that("|".join(table) in found, f"{'|'.join(table)} to be listed", found[:20])
 
 
-@check("LN-WIRE-ID-010", "Names in a route are decoded once, and + stands for itself.", _IDS,
+@check("LN-WIRE-ID-010", "Names in a route are decoded once, and + is not decoded as a space.",
+       _IDS,
        "DeclareTable", "ListTables", capabilities=_HTTP)  # fmt: skip
 def decoded_once(lab: Lab) -> None:
     for tail in (" b", "+b", "%20b", ".b", "ünï"):
@@ -249,7 +258,7 @@ def decoded_once(lab: Lab) -> None:
         lab.that(table[-1] in found, f"{table[-1]!r} to be listed", found[-5:])
 
 
-@check("LN-WIRE-ID-011", "Names of a namespace are joined by the delimiter, too.", _IDS,
+@check("LN-WIRE-ID-011", "The delimiter also joins the names of a namespace identifier.", _IDS,
        "NamespaceExists", capabilities=["http", "nested"])  # fmt: skip
 def namespace_delimiter(lab: Lab) -> None:
     namespace = lab.new_namespace()
@@ -258,7 +267,7 @@ def namespace_delimiter(lab: Lab) -> None:
         lab.must_succeed(raw(lab, "NamespaceExists", path, {}, query={"delimiter": text}))
 
 
-@check("LN-WIRE-ID-012", "The id of the root is an empty list, null or absent.",
+@check("LN-WIRE-ID-012", "The id of the root namespace may be an empty list, null or absent.",
        f"general specification, Name and Identifier for Root Namespace; {_IDS}",
        "NamespaceExists", capabilities=["http"], changes=False)  # fmt: skip
 def root_in_the_body(lab: Lab) -> None:
@@ -267,7 +276,8 @@ def root_in_the_body(lab: Lab) -> None:
         lab.must_succeed(raw(lab, "NamespaceExists", "/v1/namespace/$/exists", body))
 
 
-@check("LN-WIRE-BODY-001", "An empty body is an empty request.", _BODIES, "DescribeTable",
+@check("LN-WIRE-BODY-001", "An empty body is treated as an empty request.",
+       _BODIES, "DescribeTable",
        capabilities=_HTTP)  # fmt: skip
 def empty_body(lab: Lab) -> None:
     table = lab.any_table()
@@ -276,7 +286,7 @@ def empty_body(lab: Lab) -> None:
         lab.must_succeed(raw(lab, "DescribeTable", path, b"", headers=headers))
 
 
-@check("LN-WIRE-BODY-002", "A body that is not JSON is code 13.", _INPUT, "DescribeTable",
+@check("LN-WIRE-BODY-002", "A body that is not JSON fails with code 13.", _INPUT, "DescribeTable",
        capabilities=_HTTP)  # fmt: skip
 def not_json(lab: Lab) -> None:
     table = lab.any_table()
@@ -285,7 +295,7 @@ def not_json(lab: Lab) -> None:
         lab.must_fail(reply, [13])
 
 
-@check("LN-WIRE-BODY-003", "A body that is JSON but no object is code 13.", _INPUT,
+@check("LN-WIRE-BODY-003", "A JSON body that is not an object fails with code 13.", _INPUT,
        "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def not_an_object(lab: Lab) -> None:
     table = lab.any_table()
@@ -294,7 +304,8 @@ def not_an_object(lab: Lab) -> None:
         lab.must_fail(reply, [13])
 
 
-@check("LN-WIRE-BODY-004", "A field of the wrong JSON type is code 13 and has no effect.", _INPUT,
+@check("LN-WIRE-BODY-004", "A field of the wrong JSON type fails with code 13 and has no effect.",
+       _INPUT,
        "DeclareTable", capabilities=_HTTP)  # fmt: skip
 def wrong_type(lab: Lab) -> None:
     table = lab.any_table()
@@ -308,7 +319,7 @@ def wrong_type(lab: Lab) -> None:
     lab.must_fail(reply, [13])
 
 
-@check("LN-WIRE-BODY-005", "Fields that the schema does not know are ignored.",
+@check("LN-WIRE-BODY-005", "Unknown fields are ignored.",
        "rest.yaml: no request schema closes itself to additional properties", "DescribeTable",
        capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
 def unknown_fields(lab: Lab) -> None:
@@ -317,7 +328,7 @@ def unknown_fields(lab: Lab) -> None:
     lab.must_succeed(raw(lab, "DescribeTable", table_path(lab, table, "describe"), body))
 
 
-@check("LN-WIRE-BODY-006", "null in an optional field is as good as leaving it out.",
+@check("LN-WIRE-BODY-006", "null in an optional field is equivalent to omitting the field.",
        "rest.yaml, info: a field that is absent and one that is null are the same",
        "DescribeTable", "DeclareTable", capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
 def null_fields(lab: Lab) -> None:
@@ -329,7 +340,7 @@ def null_fields(lab: Lab) -> None:
     lab.must_succeed(raw(lab, "DescribeTable", table_path(lab, new, "describe"), body))
 
 
-@check("LN-WIRE-BODY-007", "A content type with a charset is JSON, too.", "RFC 9110, Content-Type",
+@check("LN-WIRE-BODY-007", "A JSON content type may include a charset.", "RFC 9110, Content-Type",
        "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def charset(lab: Lab) -> None:
     table = lab.any_table()
@@ -338,7 +349,7 @@ def charset(lab: Lab) -> None:
     lab.must_succeed(raw(lab, "DescribeTable", path, {}, headers=headers))
 
 
-@check("LN-WIRE-BODY-008", "CountTableRows answers a bare number.", _BODIES, "CountTableRows",
+@check("LN-WIRE-BODY-008", "CountTableRows returns a bare number.", _BODIES, "CountTableRows",
        "CreateTable", capabilities=_HTTP)  # fmt: skip
 def bare_count(lab: Lab) -> None:
     reply = lab.call("CountTableRows", id=lab.shared_table())
@@ -347,7 +358,7 @@ def bare_count(lab: Lab) -> None:
     lab.same(body, str(len(PEOPLE)).encode(), "the body")
 
 
-@check("LN-WIRE-BODY-009", "TableExists of a table that is there answers without a body.",
+@check("LN-WIRE-BODY-009", "TableExists returns no body for an existing table.",
        _BODIES, "TableExists", capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
 def no_body(lab: Lab) -> None:
     reply = lab.call("TableExists", id=lab.any_table())
@@ -356,7 +367,7 @@ def no_body(lab: Lab) -> None:
     lab.that(body.strip() in (b"", b"{}", b"null"), "no body", body[:100])
 
 
-@check("LN-WIRE-BODY-010", "QueryTable answers an Arrow IPC file.", _BODIES, "QueryTable",
+@check("LN-WIRE-BODY-010", "QueryTable returns an Arrow IPC file.", _BODIES, "QueryTable",
        "CreateTable", capabilities=_HTTP)  # fmt: skip
 def arrow_file(lab: Lab) -> None:
     lab.query(lab.shared_table())
@@ -364,7 +375,7 @@ def arrow_file(lab: Lab) -> None:
     lab.same((body[:6], body[-6:]), (b"ARROW1", b"ARROW1"), "the marks of an Arrow file")
 
 
-@check("LN-WIRE-BODY-011", "UpdateTableSchemaMetadata takes and gives a bare map.", _BODIES,
+@check("LN-WIRE-BODY-011", "UpdateTableSchemaMetadata accepts and returns a bare map.", _BODIES,
        "UpdateTableSchemaMetadata", "CreateTable", capabilities=_HTTP)  # fmt: skip
 def bare_map(lab: Lab) -> None:
     table = lab.new_table()
@@ -375,7 +386,7 @@ def bare_map(lab: Lab) -> None:
     lab.has(body, {"a": "1"}, "the body")
 
 
-@check("LN-WIRE-QUERY-001", "CreateTable takes mode and properties from the query.",
+@check("LN-WIRE-QUERY-001", "CreateTable reads mode and properties from the query string.",
        f"{_BODIES}; rest.yaml, CreateTable", "CreateTable", "DescribeTable",
        capabilities=_HTTP)  # fmt: skip
 def create_parameters(lab: Lab) -> None:
@@ -392,7 +403,8 @@ def create_parameters(lab: Lab) -> None:
     lab.has(found, {"owner": "ana"}, "the properties")
 
 
-@check("LN-WIRE-QUERY-002", "Properties in the query that are no JSON object of strings are code 13.",
+@check("LN-WIRE-QUERY-002",
+       "Properties in the query string that are not a JSON object of strings fail with code 13.",
        f"{_BODIES}; {_INPUT}", "CreateTable", capabilities=_HTTP)  # fmt: skip
 def bad_properties(lab: Lab) -> None:
     table = lab.table_id()
@@ -406,7 +418,7 @@ def bad_properties(lab: Lab) -> None:
     lab.that(not lab.exists("TableExists", table), "no table after code 13", "it is there")
 
 
-@check("LN-WIRE-QUERY-003", "Flags of DescribeTable may stand in the query.",
+@check("LN-WIRE-QUERY-003", "DescribeTable accepts its flags as query parameters.",
        "rest.yaml, DescribeTable", "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def flags(lab: Lab) -> None:
     table = lab.any_table()
@@ -417,7 +429,7 @@ def flags(lab: Lab) -> None:
     lab.that(isinstance(declared, bool), "is_only_declared", reply.answer)
 
 
-@check("LN-WIRE-QUERY-004", "A query parameter of the wrong type is code 13.", _INPUT,
+@check("LN-WIRE-QUERY-004", "A query parameter of the wrong type fails with code 13.", _INPUT,
        "ListTables", capabilities=_HTTP)  # fmt: skip
 def bad_parameters(lab: Lab) -> None:
     parent = joined(list(lab.shape.table_parent or ())) or "%24"
@@ -426,7 +438,7 @@ def bad_parameters(lab: Lab) -> None:
         lab.must_fail(raw(lab, "ListTables", path, query=query), [13])
 
 
-@check("LN-WIRE-QUERY-005", "Parameters that the route does not know are ignored.",
+@check("LN-WIRE-QUERY-005", "Unknown query parameters are ignored.",
        "rest.yaml, info: parameters that a server does not know are ignored", "ListTables",
        capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
 def unknown_parameters(lab: Lab) -> None:
@@ -435,7 +447,8 @@ def unknown_parameters(lab: Lab) -> None:
     lab.must_succeed(raw(lab, "ListTables", path, query={"of_later_days": "1", "limit": "1"}))
 
 
-@check("LN-WIRE-QUERY-006", "An empty body where rows are due is code 13 and makes nothing.",
+@check("LN-WIRE-QUERY-006",
+       "An empty body in place of rows fails with code 13 and creates nothing.",
        "rest.yaml, CreateTable: a body that is no such stream", "CreateTable",
        capabilities=_HTTP)  # fmt: skip
 def no_rows(lab: Lab) -> None:
@@ -447,7 +460,8 @@ def no_rows(lab: Lab) -> None:
     lab.that(not lab.exists("TableExists", table), "no table after code 13", "it is there")
 
 
-@check("LN-WIRE-QUERY-007", "InsertIntoTable takes its mode from the query, in any case.",
+@check("LN-WIRE-QUERY-007",
+       "InsertIntoTable reads its mode from the query string, in any letter case.",
        "rest.yaml, InsertIntoTable", "InsertIntoTable", "CountTableRows", "CreateTable",
        capabilities=_HTTP)  # fmt: skip
 def insert_mode(lab: Lab) -> None:
@@ -460,7 +474,8 @@ def insert_mode(lab: Lab) -> None:
     lab.same(lab.count(table), 1, "the number of rows")
 
 
-@check("LN-WIRE-ERROR-001", "A missing table is HTTP 404 with code 4 in the body.",
+@check("LN-WIRE-ERROR-001",
+       "A request for a missing table returns HTTP 404 with code 4 in the body.",
        'protocol semantics, "Errors"', "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def error_body(lab: Lab) -> None:
     reply = lab.call("DescribeTable", id=lab.table_id())
@@ -475,7 +490,7 @@ def error_body(lab: Lab) -> None:
     lab.same(body.get("code") if isinstance(body, dict) else None, 4, "the code in the body")
 
 
-@check("LN-WIRE-ERROR-002", "TableExists and NamespaceExists of missing objects carry a code.",
+@check("LN-WIRE-ERROR-002", "TableExists of a missing table returns an error code in the body.",
        'protocol semantics, "Errors" and "Bodies that are not JSON objects"', "TableExists",
        capabilities=_HTTP)  # fmt: skip
 def exists_body(lab: Lab) -> None:
@@ -484,7 +499,8 @@ def exists_body(lab: Lab) -> None:
     lab.must_fail(reply, [4])
 
 
-@check("LN-WIRE-AUTH-001", "A bad bearer token is code 16 where credentials are asked for.",
+@check("LN-WIRE-AUTH-001",
+       "An invalid bearer token fails with code 16 if the server requires credentials.",
        'protocol semantics, "Identity and context" and "Errors"', "ListNamespaces",
        capabilities=["http"], changes=False)  # fmt: skip
 def bad_token(lab: Lab) -> None:

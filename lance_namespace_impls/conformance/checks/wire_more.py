@@ -1,4 +1,4 @@
-"""The same request in each way that HTTP lets it be written: its effect is one."""
+"""The same request in each form that HTTP allows: all forms have the same effect."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _fields(name: str, *, required: bool) -> list[str]:
 
 
 def _way(lab: Lab, way: str) -> Send:
-    """Return a way to write requests, by what it does otherwise than usual."""
+    """Return a function that sends requests in the named form."""
     if way == "by name":
         must_have_names(lab)
 
@@ -75,7 +75,7 @@ def _way(lab: Lab, way: str) -> Send:
 
 
 def _works(lab: Lab, send: Send, name: str, table: list[str], /, **request: Any) -> bool:
-    """Return whether a call that must succeed did; False where the target cannot do it at all."""
+    """Return True after a call that must succeed, False if the target does not support it."""
     reply = send(name, table, request) if supported(lab, name) else None
     if reply is None or (reply.code == 0 and name not in (lab.claimed or ())):
         return False
@@ -88,7 +88,7 @@ def _there(lab: Lab, *tables: list[str]) -> list[bool]:
 
 
 def _course(lab: Lab, way: str) -> None:
-    """Change a table in every respect, each call written in one way, and look at it then."""
+    """Change a table in every respect with calls in one form, and check the results."""
     send = _way(lab, way)
     table = lab.new_table(1, 2, 3)
     lab.given("InsertIntoTable", stream(people(4)), id=table)
@@ -132,7 +132,7 @@ def _course(lab: Lab, way: str) -> None:
         lab.has(held, {"a": "b", "c": "d"}, f"the metadata set {way}")
     new = lab.table_id()
     lab.ledger.made("table", tuple(new))
-    # Branches may be in the way of a new name (code 19); where they cannot go, it keeps its own.
+    # Branches may prevent a rename (code 19), so rename only if all of them could be deleted.
     alone = all(works("DeleteTableBranch", name=name) for name in branches)
     if alone and works("RenameTable", new_table_name=new[-1]):
         lab.same(_there(lab, table, new), [False, True], f"which is there, renamed {way}")
@@ -142,7 +142,7 @@ def _course(lab: Lab, way: str) -> None:
 
 
 def _spaces(lab: Lab, way: str) -> None:
-    """Create, change and drop a namespace and a table, each call written in one way."""
+    """Create, change and drop a namespace and a table with calls in one form."""
     send = _way(lab, way)
     top, table = lab.namespace_id(), lab.table_id()
 
@@ -181,12 +181,12 @@ def _spaces(lab: Lab, way: str) -> None:
 
 
 def _each_way(number: int, way: str, source: str, sentence: str, level: Level) -> None:
-    @check(f"LN-WIRE-ALL-{number:03}", f"{sentence}, in every change of a table.", source,
+    @check(f"LN-WIRE-ALL-{number:03}", f"{sentence}, for every change to a table.", source,
            "CreateTable", "InsertIntoTable", "QueryTable", level=level, capabilities=_HTTP)  # fmt: skip
     def tables(lab: Lab) -> None:
         _course(lab, way)
 
-    @check(f"LN-WIRE-ALL-{number + 5:03}", f"{sentence}, in the life of namespaces.", source,
+    @check(f"LN-WIRE-ALL-{number + 5:03}", f"{sentence}, for all namespace operations.", source,
            "CreateNamespace", "DescribeNamespace", "ListNamespaces", "DropNamespace",
            level=level, capabilities=[*_NAMESPACES, "tables"])  # fmt: skip
     def namespaces(lab: Lab) -> None:
@@ -203,11 +203,12 @@ for _each in (
     _each_way(*_each)
 
 
-@check("LN-WIRE-ALL-070", "Rows go to the table whose names the delimiter joins.", _IDS,
+@check("LN-WIRE-ALL-070",
+       "Rows are written to the table that a route with another delimiter identifies.", _IDS,
        "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_HTTP)  # fmt: skip
 def rows_with_delimiter(lab: Lab) -> None:
     table, due = lab.table_id(), [1]
-    signs = "id + 1 > 99 AND name LIKE '%a%'"  # of no row, if they arrive as they are
+    signs = "id + 1 > 99 AND name LIKE '%a%'"  # matches no row if it arrives unchanged
     unmatched = "when_not_matched_by_source_delete"
     merge = {**_MERGE, unmatched: "true", f"{unmatched}_filt": signs}
     lab.ledger.made("table", tuple(table))
@@ -221,7 +222,8 @@ def rows_with_delimiter(lab: Lab) -> None:
     lab.same(lab.ids(table), due[:-1], "the ids")
 
 
-@check("LN-WIRE-ALL-071", "An empty body is an empty request: code 13 exactly where a field is due.",
+@check("LN-WIRE-ALL-071",
+       "An empty body is an empty request, which fails with code 13 only if a field is required.",
        _BODIES, "DescribeTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
 def empty_bodies(lab: Lab) -> None:
     table = lab.new_table(1, 2)
@@ -235,12 +237,13 @@ def empty_bodies(lab: Lab) -> None:
     lab.same(lab.ids(table), [1, 2], "the ids")
 
 
-@check("LN-WIRE-ID-060", "An id in the body that shares only some names with the route's is code 13.",
+@check("LN-WIRE-ID-060",
+       "An id in the body that shares only some names with the route's id fails with code 13.",
        _IDS, "DescribeTable", "DeclareTable", capabilities=_HTTP)  # fmt: skip
 def partly_other(lab: Lab) -> None:
     table, new = lab.any_table(), lab.table_id()
     lab.ledger.made("table", tuple(new))
-    # A target may go by the body's id, so it is of nobody's table wherever a call changes one.
+    # A target may use the body's id, so it names no existing table if the call changes one.
     x = lab.ledger.fresh()
     lab.ledger.made("table", (*new, x))
     short = table[:-1] or [x]
@@ -255,7 +258,8 @@ def partly_other(lab: Lab) -> None:
     lab.same(_there(lab, table, new), [True, False], "which is there")
 
 
-@check("LN-WIRE-ID-061", "Every operation on a namespace refuses a body with another id, or no object.",
+@check("LN-WIRE-ID-061",
+       "Every namespace operation rejects a body with a different id or that is not a JSON object.",
        f"{_IDS}; {_INPUT}", "CreateNamespace", "DropNamespace", capabilities=_NAMESPACES)  # fmt: skip
 def bad_namespaces(lab: Lab) -> None:
     first, second, new = lab.new_namespace(), lab.new_namespace(), lab.namespace_id()
@@ -276,7 +280,8 @@ def bad_namespaces(lab: Lab) -> None:
              [True, True, False], "which are there")  # fmt: skip
 
 
-@check("LN-WIRE-ID-062", "An identifier with an empty name in a route is no other identifier.", _IDS,
+@check("LN-WIRE-ID-062",
+       "A route with an additional empty name does not identify the table without it.", _IDS,
        "TableExists", capabilities=_HTTP)  # fmt: skip
 def empty_names(lab: Lab) -> None:
     table = lab.any_table()
@@ -288,7 +293,8 @@ def empty_names(lab: Lab) -> None:
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
 
 
-@check("LN-WIRE-ID-063", "The root is the delimiter that is in use, and no other.", _IDS,
+@check("LN-WIRE-ID-063",
+       "In a route, only the delimiter in use identifies the root namespace.", _IDS,
        "NamespaceExists", "ListNamespaces", capabilities=["http"], changes=False)  # fmt: skip
 def other_roots(lab: Lab) -> None:
     usual = raw(lab, "ListNamespaces", "/v1/namespace/%24/list", query={"limit": "3"})
@@ -304,8 +310,9 @@ def other_roots(lab: Lab) -> None:
     lab.must_fail(raw(lab, "NamespaceExists", path, {}, query={"delimiter": "|"}), [0, 1, 13])
 
 
-@check("LN-WIRE-ID-064", "Letters of a route may be percent-encoded with digits of either case, "
-       "as the name of an index is.", "RFC 3986, 2.1 and 6.2.2; rest.yaml, id and index_name",
+@check("LN-WIRE-ID-064",
+       "Ids and index names in a route may be percent-encoded, with hex digits in either case.",
+       "RFC 3986, 2.1 and 6.2.2; rest.yaml, id and index_name",
        "DescribeTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
 def encoded(lab: Lab) -> None:
     table = lab.new_table()
@@ -319,7 +326,7 @@ def encoded(lab: Lab) -> None:
         lab.same(index_names(lab, table), [], "the indices")
 
 
-@check("LN-WIRE-METHOD-060", "No other method than its own does what a route does.",
+@check("LN-WIRE-METHOD-060", "A route performs its operation only with its own HTTP method.",
        f"{_NAMES}; RFC 9110, Methods", "DescribeTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
 def other_methods(lab: Lab) -> None:
     table, new = lab.new_table(1, 2), lab.table_id()
@@ -341,7 +348,8 @@ def other_methods(lab: Lab) -> None:
     lab.same(lab.ids(table), [1, 2], "the ids")
 
 
-@check("LN-WIRE-BODY-060", "Every key of the bare map of schema metadata is a key, even id or branch.",
+@check("LN-WIRE-BODY-060",
+       "Every key in the bare map of schema metadata is a metadata key, even id or branch.",
        f"{_BODIES}; rest.yaml, UpdateTableSchemaMetadata", "UpdateTableSchemaMetadata",
        "CreateTable", capabilities=_HTTP)  # fmt: skip
 def plain_keys(lab: Lab) -> None:
@@ -358,7 +366,7 @@ def plain_keys(lab: Lab) -> None:
     lab.that("k" not in found, "no key that was refused", found)
 
 
-@check("LN-WIRE-BODY-061", "A field that may be left out is code 13 where it is of another type.",
+@check("LN-WIRE-BODY-061", "An optional field of the wrong type fails with code 13.",
        _INPUT, "DescribeTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
 def wrong_types(lab: Lab) -> None:
     table = lab.new_table(1, 2)
@@ -367,13 +375,14 @@ def wrong_types(lab: Lab) -> None:
              "vector_column", "distance_type", "new_namespace_id", "properties"}  # fmt: skip
     for name, request in json_calls(lab):
         if name in ("ExplainTableQueryPlan", "AnalyzeTableQueryPlan"):
-            continue  # their fields are QueryTable's
+            continue  # they have the fields of QueryTable
         for key in asked & set(_fields(name, required=False)):
             must_refuse(lab, name, table, request, json.dumps({**request, key: [[{}]]}).encode())
     lab.same(lab.ids(table), [1, 2], "the ids")
 
 
-@check("LN-WIRE-BODY-062", "Rows that end early replace no table: CreateTable is code 13.",
+@check("LN-WIRE-BODY-062",
+       "CreateTable with truncated rows fails with code 13 and does not replace a table.",
        "rest.yaml, CreateTable: a body that is no such stream", "CreateTable", "QueryTable",
        capabilities=_HTTP)  # fmt: skip
 def cut(lab: Lab) -> None:
@@ -385,7 +394,7 @@ def cut(lab: Lab) -> None:
         lab.same(lab.ids(table), [1, 2], "the ids of the table that was there")
 
 
-@check("LN-WIRE-BODY-063", "Rows may come in chunks, and be megabytes.",
+@check("LN-WIRE-BODY-063", "Rows may be sent in chunks and may be several megabytes in size.",
        "RFC 9112, Chunked Transfer Coding; rest.yaml names no limit", "InsertIntoTable",
        "CountTableRows", "CreateTable", level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
 def chunks(lab: Lab) -> None:
@@ -418,7 +427,8 @@ _BAD: tuple[tuple[str, str, dict[str, str]], ...] = (
 )
 
 
-@check("LN-WIRE-QUERY-060", "A parameter that cannot be read is code 13, and an unknown one is ignored.",
+@check("LN-WIRE-QUERY-060",
+       "An invalid query parameter fails with code 13, and an unknown one is ignored.",
        "rest.yaml, info: parameters that a server does not know are ignored; InvalidInput",
        "DescribeTable", "CreateTable", level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
 def parameters(lab: Lab) -> None:
@@ -444,7 +454,8 @@ def parameters(lab: Lab) -> None:
                 lab.must_succeed(reply)
 
 
-@check("LN-WIRE-ERROR-060", "Every field of a failure's body is of its type, and no secret is in it.",
+@check("LN-WIRE-ERROR-060",
+       "Fields of an error body have the specified types, and no response contains a secret.",
        "rest.yaml, ErrorResponse and StorageOptions", "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def failures(lab: Lab) -> None:
     table, secret = lab.any_table(), "kit-secret-9f2c"
