@@ -1,4 +1,4 @@
-"""What an operation does, it does whatever the table is called and whatever became of it before."""
+"""Operations behave the same on tables with any name and any history."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _TABLES = ["tables"]
 _ROWS = stream(people(*STARTED))
 Told = list[tuple[str, Any, Reply]]
 Between = Callable[[Lab, Place, Reply], None]
-"""What is done after each call of a course, with its reply."""
+"""Called after each call of a course, with the reply to the call."""
 
 
 def made(lab: Lab, table: list[str], operation: str = "CreateTable", **more: Any) -> list[str]:
-    """Return a table after it was made with the properties of every course, as far as it takes any."""
+    """Create a table, with the properties of every course if they are supported, and return it."""
     data = _ROWS if operation == "CreateTable" else None
     takes = lab.told.setdefault("properties", {})
     given = {"properties": GIVEN} if takes.get(operation) is not False else {}
@@ -48,14 +48,14 @@ def made(lab: Lab, table: list[str], operation: str = "CreateTable", **more: Any
 
 
 def placed(lab: Lab, table: list[str], branch: str | None = None, **more: Any) -> Place:
-    """Return the place of a course, counted from the version that is the newest."""
+    """Return the place of a course on a table, with versions counted from the newest one."""
     of = {"branch": branch} if branch else {}
     version = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True, **of).get("version")
     return Place(table, branch, (version or 1) - 1, more)
 
 
 def fresh(lab: Lab) -> Place:
-    """Return the place that the others are compared with."""
+    """Return a place on a new table, with which the other places are compared."""
     return placed(lab, made(lab, lab.table_id()))
 
 
@@ -148,7 +148,7 @@ def nothing(lab: Lab, place: Place, reply: Reply) -> None:
 
 
 def changed(reply: Reply) -> bool:
-    """Return whether a call changed something, after which a server may keep what is read."""
+    """Return whether a call was a successful write, after which a server may cache new reads."""
     return reply.succeeded and not OPERATIONS[reply.step.operation].repeatable
 
 
@@ -164,7 +164,7 @@ def _reads(lab: Lab, place: Place, reply: Reply) -> None:
 
 
 def _read_all(lab: Lab, place: Place) -> None:
-    """Read all of a table, so that what a server keeps of it would show."""
+    """Read everything about a table, so that later calls reveal outdated caches of the server."""
     of = {"branch": place.branch} if place.branch else {}
     for operation in ("TableExists", "ListTableTags", "ListTableBranches", "ListTableIndices",
                       "ListTableVersions", "GetTableStats", "DescribeTable", "CountTableRows"):  # fmt: skip
@@ -192,7 +192,7 @@ _REFUSED: tuple[Call, ...] = (
 
 
 def _refusals(lab: Lab, place: Place, reply: Reply) -> None:
-    """Have two calls refused, others each time."""
+    """Send two calls that must fail, different ones each time."""
     for number in range(2):
         operation, data, request = _REFUSED[(len(lab.steps) // 3 * 2 + number) % len(_REFUSED)]
         lab.call(operation, data, id=place.table, **request)
@@ -200,7 +200,7 @@ def _refusals(lab: Lab, place: Place, reply: Reply) -> None:
 
 def gone_through(lab: Lab, places: list[Place], course: Callable[[Place], Course],
          between: Between = nothing) -> list[Told]:  # fmt: skip
-    """Return what each place tells; with several they take turns."""
+    """Run a course on each place, interleaved if there are several; return results by place."""
     going = [course(place) for place in places]
     found: list[Told] = [[] for _ in places]
     replies: list[Reply | None] = [None] * len(places)
@@ -242,12 +242,12 @@ def _optional(operation: str, known: set[str]) -> Iterator[str]:
 
 
 def _for(name: str, place: Place) -> Place:
-    """Return a place for a course; one that drops its table does not count from what was before."""
+    """Return a place for a course; versions are not compared if the course drops its table."""
     return place if name in ON_A_BRANCH else evolve(place, shift=None)
 
 
 def _base(lab: Lab, name: str) -> Told:
-    """Return what a fresh table tells, asked once a run."""
+    """Return the results of a course on a fresh table; the course runs once per test run."""
     if name not in lab.told:
         lab.told[name] = gone_through(lab, [_for(name, fresh(lab))], COURSES[name])[0]
     found: Told = lab.told[name]
@@ -271,7 +271,7 @@ def compare(due: Told, found: Told, kind: str) -> None:
 
 
 def _first(one: Any, other: Any) -> Any:
-    """Return the parts of a value that another lacks."""
+    """Return the parts of one value that differ from another value."""
     if isinstance(one, dict) and isinstance(other, dict):
         return {k: _first(v, other.get(k)) for k, v in one.items() if v != other.get(k)}
     return one
@@ -308,7 +308,7 @@ _LESS: dict[Callable[..., Any], tuple[str, ...]] = {
     _with_context: ("rows", "the entry"),
     _refusals: ("rows", "versions and tags", "the entry"),
 }
-"""Courses on places where others would show nothing more; a run has to end in two minutes."""
+"""Courses per place, without those that show nothing new: a run must end within two minutes."""
 
 
 def _as_fresh(kind: str, prepare: Prepare, between: Between, name: str) -> Callable[[Lab], None]:
@@ -329,7 +329,7 @@ for _n, (_kind, _prepare, _between, _needs) in enumerate(KINDS):
         if _name in _LESS.get(_prepare if _between is nothing else _between, COURSES):
             check(
                 f"LN-ALIKE-{_n:02}{_m}",
-                f"Calls on {_name} give on {_kind.rstrip(',')} what they give on a fresh one.",
+                f"Calls on {_name} return the same results on {_kind} as on a fresh table.",
                 _SOURCE,
                 "CreateTable",
                 *_needs,

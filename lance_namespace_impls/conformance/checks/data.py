@@ -18,12 +18,12 @@ ALL = list(PEOPLE)
 
 
 def names(lab: Lab, table: list[str]) -> dict[int, str]:
-    """Return the names of a table of people by their ids."""
+    """Return the names in a table of people by id."""
     rows = lab.query(table)
     return dict(zip(rows.column("id").to_pylist(), rows.column("name").to_pylist(), strict=True))
 
 
-@check("LN-ROWS-INSERT-001", "InsertIntoTable adds rows and keeps those that are there.",
+@check("LN-ROWS-INSERT-001", "InsertIntoTable adds rows and keeps the existing ones.",
        _INSERT, "InsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def insert(lab: Lab) -> None:
     table = lab.new_table()
@@ -31,7 +31,7 @@ def insert(lab: Lab) -> None:
     lab.same(lab.ids(table), [*ALL, 11, 12], "the ids")
 
 
-@check("LN-ROWS-INSERT-002", "Mode append is the default and is read in any case.", _INSERT,
+@check("LN-ROWS-INSERT-002", "InsertIntoTable accepts mode append in any letter case.", _INSERT,
        "InsertIntoTable", "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def insert_append(lab: Lab) -> None:
     table = lab.new_table()
@@ -40,15 +40,16 @@ def insert_append(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL) + 3, "the number of rows")
 
 
-@check("LN-ROWS-INSERT-003", "Mode overwrite replaces the rows.", _INSERT, "InsertIntoTable",
-       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-ROWS-INSERT-003", "InsertIntoTable with mode overwrite replaces the rows.",
+       _INSERT, "InsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def insert_overwrite(lab: Lab) -> None:
     table = lab.new_table()
     lab.ok("InsertIntoTable", stream(people(21)), id=table, mode="overwrite")
     lab.same(lab.ids(table), [21], "the ids")
 
 
-@check("LN-ROWS-INSERT-004", "An unknown mode of InsertIntoTable is code 13 and adds nothing.",
+@check("LN-ROWS-INSERT-004",
+       "InsertIntoTable with an unknown mode fails with code 13 and adds nothing.",
        _INSERT, "InsertIntoTable", "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def insert_unknown_mode(lab: Lab) -> None:
     table = lab.new_table()
@@ -56,7 +57,8 @@ def insert_unknown_mode(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
-@check("LN-ROWS-INSERT-005", "InsertIntoTable into a missing table is code 4.", _CODES,
+@check("LN-ROWS-INSERT-005",
+       "InsertIntoTable into a missing table fails with code 4 and creates no table.", _CODES,
        "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def insert_missing(lab: Lab) -> None:
     table = lab.table_id()
@@ -64,7 +66,8 @@ def insert_missing(lab: Lab) -> None:
     lab.that(not lab.exists("TableExists", table), "no table to be made", "it is there")
 
 
-@check("LN-ROWS-INSERT-006", "Rows of another schema are refused and change nothing.",
+@check("LN-ROWS-INSERT-006",
+       "InsertIntoTable rejects rows with a different schema and changes nothing.",
        'protocol semantics, "Errors", code 20', "InsertIntoTable", "CountTableRows", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def insert_other_schema(lab: Lab) -> None:
@@ -75,7 +78,8 @@ def insert_other_schema(lab: Lab) -> None:
         lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
-@check("LN-ROWS-INSERT-007", "An interrupted stream adds nothing.",
+@check("LN-ROWS-INSERT-007",
+       "InsertIntoTable with a truncated stream fails with code 13 and adds nothing.",
        "rest.yaml, InsertIntoTable: a body that is no such stream, InvalidInput", "InsertIntoTable",
        "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def insert_truncated(lab: Lab) -> None:
@@ -85,15 +89,17 @@ def insert_truncated(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
-@check("LN-ROWS-INSERT-008", "All batches of a stream are added.", _INSERT, "InsertIntoTable",
-       "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-ROWS-INSERT-008", "InsertIntoTable adds all batches of a stream.",
+       _INSERT, "InsertIntoTable", "CountTableRows", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def insert_batches(lab: Lab) -> None:
     table = lab.new_table()
     lab.ok("InsertIntoTable", stream(people(*range(100, 130)), batch_rows=4), id=table)
     lab.same(lab.count(table), len(ALL) + 30, "the number of rows")
 
 
-@check("LN-ROWS-INSERT-009", "InsertIntoTable answers with the number of rows and the version.",
+@check("LN-ROWS-INSERT-009",
+       "InsertIntoTable returns the number of inserted rows and the new version.",
        "rest.yaml, InsertIntoTableResponse", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def insert_answers(lab: Lab) -> None:
@@ -107,7 +113,7 @@ def insert_answers(lab: Lab) -> None:
         lab.same(answer["version"], described.get("version"), "the version")
 
 
-@check("LN-ROWS-INSERT-010", "A nested or null value is added as it is.", _INSERT,
+@check("LN-ROWS-INSERT-010", "InsertIntoTable stores nested and null values unchanged.", _INSERT,
        "InsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def insert_values(lab: Lab) -> None:
     table = lab.new_table()
@@ -116,7 +122,7 @@ def insert_values(lab: Lab) -> None:
     lab.same(found, people(16).to_pylist(), "the row")
 
 
-@check("LN-ROWS-UPDATE-001", "UpdateTable changes the rows of its predicate and no others.",
+@check("LN-ROWS-UPDATE-001", "UpdateTable changes the rows that match its predicate and no others.",
        _UPDATE, "UpdateTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def update(lab: Lab) -> None:
     table = lab.new_table()
@@ -125,7 +131,7 @@ def update(lab: Lab) -> None:
     lab.same(names(lab, table), expected, "the names")
 
 
-@check("LN-ROWS-UPDATE-002", "UpdateTable answers with the number of rows that it changed.",
+@check("LN-ROWS-UPDATE-002", "UpdateTable returns the number of updated rows and a new version.",
        "rest.yaml, UpdateTableResponse", "UpdateTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def update_answers(lab: Lab) -> None:
@@ -136,7 +142,7 @@ def update_answers(lab: Lab) -> None:
     lab.that(isinstance(version, int) and version > 1, "a version after the first", answer)
 
 
-@check("LN-ROWS-UPDATE-003", "UpdateTable without a predicate changes every row.", _UPDATE,
+@check("LN-ROWS-UPDATE-003", "UpdateTable without a predicate updates every row.", _UPDATE,
        "UpdateTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def update_all(lab: Lab) -> None:
     table = lab.new_table()
@@ -146,7 +152,7 @@ def update_all(lab: Lab) -> None:
     lab.same(found, {i: i * 2.0 for i in ALL}, "the scores")
 
 
-@check("LN-ROWS-UPDATE-004", "UpdateTable of a column that is missing is code 12 or 13.", _CODES,
+@check("LN-ROWS-UPDATE-004", "UpdateTable of a missing column fails with code 12 or 13.", _CODES,
        "UpdateTable", "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def update_column(lab: Lab) -> None:
     table = lab.new_table()
@@ -154,7 +160,8 @@ def update_column(lab: Lab) -> None:
     lab.same(names(lab, table), {i: f"n{i}" for i in ALL}, "the names")
 
 
-@check("LN-ROWS-UPDATE-005", "A predicate that cannot be read is code 13 and changes nothing.",
+@check("LN-ROWS-UPDATE-005",
+       "UpdateTable with an invalid predicate fails with code 13 and changes nothing.",
        _UPDATE, "UpdateTable", "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def update_predicate(lab: Lab) -> None:
     table = lab.new_table()
@@ -163,13 +170,13 @@ def update_predicate(lab: Lab) -> None:
     lab.same(names(lab, table), {i: f"n{i}" for i in ALL}, "the names")
 
 
-@check("LN-ROWS-UPDATE-006", "UpdateTable of a missing table is code 4.", _CODES, "UpdateTable",
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-ROWS-UPDATE-006", "UpdateTable of a missing table fails with code 4.",
+       _CODES, "UpdateTable", capabilities=_TABLES)  # fmt: skip
 def update_missing(lab: Lab) -> None:
     lab.refused("UpdateTable", [4], id=lab.table_id(), updates=[["a", "1"]])
 
 
-@check("LN-ROWS-UPDATE-007", "UpdateTable of no matching row changes none.", _UPDATE,
+@check("LN-ROWS-UPDATE-007", "UpdateTable succeeds and updates no row if none matches.", _UPDATE,
        "UpdateTable", "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def update_none(lab: Lab) -> None:
     table = lab.new_table()
@@ -178,7 +185,8 @@ def update_none(lab: Lab) -> None:
     lab.same(names(lab, table), {i: f"n{i}" for i in ALL}, "the names")
 
 
-@check("LN-ROWS-DELETE-001", "DeleteFromTable removes the rows of its predicate and no others.",
+@check("LN-ROWS-DELETE-001",
+       "DeleteFromTable removes the rows that match its predicate and no others.",
        _DELETE, "DeleteFromTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def delete(lab: Lab) -> None:
     table = lab.new_table()
@@ -187,15 +195,18 @@ def delete(lab: Lab) -> None:
     lab.same(lab.count(table), 4, "the number of rows")
 
 
-@check("LN-ROWS-DELETE-002", "DeleteFromTable of no matching row removes none.", _DELETE,
-       "DeleteFromTable", "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-ROWS-DELETE-002", "DeleteFromTable succeeds and removes no row if none matches.",
+       _DELETE, "DeleteFromTable", "CountTableRows", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def delete_none(lab: Lab) -> None:
     table = lab.new_table()
     lab.ok("DeleteFromTable", id=table, predicate="id > 99")
     lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
-@check("LN-ROWS-DELETE-003", "A predicate that cannot be read is code 13 and removes nothing.",
+@check("LN-ROWS-DELETE-003",
+       "DeleteFromTable removes nothing if the predicate is invalid (code 13) or names a missing "
+       "column (12 or 13).",
        _DELETE, "DeleteFromTable", "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def delete_predicate(lab: Lab) -> None:
     table = lab.new_table()
@@ -205,13 +216,14 @@ def delete_predicate(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
-@check("LN-ROWS-DELETE-004", "DeleteFromTable of a missing table is code 4.", _CODES,
+@check("LN-ROWS-DELETE-004", "DeleteFromTable on a missing table fails with code 4.", _CODES,
        "DeleteFromTable", capabilities=_TABLES)  # fmt: skip
 def delete_missing(lab: Lab) -> None:
     lab.refused("DeleteFromTable", [4], id=lab.table_id(), predicate="true")
 
 
-@check("LN-ROWS-DELETE-005", "DeleteFromTable without a predicate is code 13.",
+@check("LN-ROWS-DELETE-005",
+       "DeleteFromTable without a predicate fails with code 13 and removes nothing.",
        "rest.yaml, DeleteFromTableRequest", "DeleteFromTable", "CountTableRows", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def delete_everything(lab: Lab) -> None:
@@ -220,7 +232,7 @@ def delete_everything(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
-@check("LN-ROWS-DELETE-006", "DeleteFromTable answers with a version of its own.",
+@check("LN-ROWS-DELETE-006", "DeleteFromTable returns the version that it created.",
        "rest.yaml, DeleteFromTableResponse", "DeleteFromTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def delete_answers(lab: Lab) -> None:
@@ -254,7 +266,9 @@ def merge_insert(lab: Lab) -> None:
     lab.same(names(lab, table), {**{i: f"n{i}" for i in ALL}, 11: "new"}, "the names")
 
 
-@check("LN-ROWS-MERGE-003", "Both flags update and insert, and the answer counts both.", _MERGE,
+@check("LN-ROWS-MERGE-003",
+       "when_matched_update_all and when_not_matched_insert_all can be combined, and the answer "
+       "counts both.", _MERGE,
        "MergeInsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def merge_both(lab: Lab) -> None:
     table = lab.new_table()
@@ -267,7 +281,8 @@ def merge_both(lab: Lab) -> None:
             lab.same(answer[key], number, key)
 
 
-@check("LN-ROWS-MERGE-004", "when_not_matched_by_source_delete removes rows the source lacks.",
+@check("LN-ROWS-MERGE-004",
+       "when_not_matched_by_source_delete removes rows that are missing from the source.",
        _MERGE, "MergeInsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def merge_delete(lab: Lab) -> None:
     table = lab.new_table()
@@ -276,7 +291,8 @@ def merge_delete(lab: Lab) -> None:
     lab.same(lab.ids(table), [9, 10, 11], "the ids")
 
 
-@check("LN-ROWS-MERGE-005", "A key column that is missing is code 12 or 13.", _CODES,
+@check("LN-ROWS-MERGE-005",
+       "MergeInsertIntoTable with a missing key column fails with code 12, 13 or 20.", _CODES,
        "MergeInsertIntoTable", "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def merge_key(lab: Lab) -> None:
     table = lab.new_table()
@@ -285,7 +301,7 @@ def merge_key(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
-@check("LN-ROWS-MERGE-006", "MergeInsertIntoTable into a missing table is code 4.", _CODES,
+@check("LN-ROWS-MERGE-006", "MergeInsertIntoTable into a missing table fails with code 4.", _CODES,
        "MergeInsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def merge_missing(lab: Lab) -> None:
     lab.refused("MergeInsertIntoTable", [4], stream(people(1)), id=lab.table_id(), on="id",
@@ -303,7 +319,7 @@ def merge_filter(lab: Lab) -> None:
     lab.same(names(lab, table), expected, "the names")
 
 
-@check("LN-ROWS-MERGE-008", "MergeInsertIntoTable without a key column is code 13.", _MERGE,
+@check("LN-ROWS-MERGE-008", "MergeInsertIntoTable without a key column fails with code 13.", _MERGE,
        "MergeInsertIntoTable", "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def merge_no_key(lab: Lab) -> None:
     table = lab.new_table()
@@ -312,7 +328,9 @@ def merge_no_key(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
-@check("LN-ROWS-MERGE-013", "A merge of columns that do not fit is code 12, 13 or 20, and changes nothing.",
+@check("LN-ROWS-MERGE-013",
+       "MergeInsertIntoTable with incompatible columns fails with code 12, 13 or 20 and changes "
+       "nothing.",
        "rest.yaml, MergeInsertIntoTable: columns that do not fit the table; error code 20",
        "MergeInsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def merge_misfit(lab: Lab) -> None:
@@ -326,7 +344,7 @@ def merge_misfit(lab: Lab) -> None:
     lab.same(names(lab, table), {1: "n1", 2: "n2"}, "the names")
 
 
-@check("LN-ROWS-SEQUENCE-001", "Writes one after another all count.",
+@check("LN-ROWS-SEQUENCE-001", "Consecutive writes all take effect.",
        "rest.yaml, the write operations", "InsertIntoTable", "DeleteFromTable", "UpdateTable",
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def sequence(lab: Lab) -> None:
@@ -338,7 +356,7 @@ def sequence(lab: Lab) -> None:
     lab.same(names(lab, table), {10: "n10", 11: "x", 12: "n12", 13: "n13"}, "the names")
 
 
-@check("LN-ROWS-DECLARED-001", "Rows of a declared table cannot be read: the call fails.",
+@check("LN-ROWS-DECLARED-001", "CountTableRows of a declared table fails or returns 0.",
        'protocol semantics, "DescribeTable" and "Errors"', "CountTableRows", "DeclareTable",
        capabilities=_TABLES)  # fmt: skip
 def declared(lab: Lab) -> None:
@@ -354,7 +372,8 @@ def _renamed(*ids: int) -> pa.Table:
     return rows.set_column(1, "name", pa.array(["new"] * len(ids)))
 
 
-@check("LN-ROWS-INSERT-011", "Columns of rows are matched by their names, whatever their order.",
+@check("LN-ROWS-INSERT-011",
+       "InsertIntoTable matches columns by name, or rejects a different column order.",
        _INSERT, "InsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def by_name(lab: Lab) -> None:
     table = lab.table_id()
@@ -369,7 +388,8 @@ def by_name(lab: Lab) -> None:
     lab.same(found, due, "the rows")
 
 
-@check("LN-ROWS-INSERT-012", "Mode overwrite with no rows leaves a table of none, with its columns.",
+@check("LN-ROWS-INSERT-012",
+       "InsertIntoTable with mode overwrite and no rows empties the table and keeps its columns.",
        _INSERT, "InsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def overwrite_with_none(lab: Lab) -> None:
     table = lab.new_table()

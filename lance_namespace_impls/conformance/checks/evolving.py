@@ -1,4 +1,4 @@
-"""What changes of columns, indices and versions do and leave alone."""
+"""Changes of columns, indices and versions: their effects, and what must stay unchanged."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ ALL = list(PEOPLE)
 
 
 def fields(lab: Lab, table: list[str]) -> dict[str, dict[str, Any]]:
-    """Return the columns of a table by their names, in their order."""
+    """Return the columns of a table by name, in table order."""
     answer = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
     return {f["name"]: f for f in (answer.get("schema") or {}).get("fields") or ()}
 
 
-@check("LN-COLUMN-011", "nullable says whether a column may hold nulls from now on.",
+@check("LN-COLUMN-011",
+       "nullable sets whether a column accepts nulls, and false is rejected if the column "
+       "contains any.",
        "rest.yaml, AlterColumnsEntry", "AlterTableAlterColumns", "DescribeTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def nullable(lab: Lab) -> None:
@@ -41,7 +43,7 @@ def nullable(lab: Lab) -> None:
                 alterations=[{"path": "x", "nullable": False}])  # fmt: skip
 
 
-@check("LN-COLUMN-012", "A change of one column leaves the others and the rows as they are.",
+@check("LN-COLUMN-012", "Changing one column keeps the other columns and the rows.",
        _COLUMNS, "AlterTableAlterColumns", "AlterTableAddColumns", "AlterTableDropColumns",
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def others_stay(lab: Lab) -> None:
@@ -68,9 +70,10 @@ def others_stay(lab: Lab) -> None:
     lab.same(lab.query(table, version=1).column_names, before.column_names, "those of version 1")
 
 
-@check("LN-COLUMN-013", "A change of columns that fails half-way changes none.", _COLUMNS,
-       "AlterTableAlterColumns", "AlterTableAddColumns", "AlterTableDropColumns", "QueryTable",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-COLUMN-013",
+       "A request that changes several columns changes none of them if one change is invalid.",
+       _COLUMNS, "AlterTableAlterColumns", "AlterTableAddColumns", "AlterTableDropColumns",
+       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def all_or_none(lab: Lab) -> None:
     table = lab.new_table()
     lab.refused("AlterTableAddColumns", NO_NEW_COLUMN, id=table, new_columns=[
@@ -83,7 +86,8 @@ def all_or_none(lab: Lab) -> None:
     lab.same(lab.query(table).column_names, people(1).column_names, "the columns")
 
 
-@check("LN-COLUMN-014", "Several columns are altered at once, and fields of a struct by their path.",
+@check("LN-COLUMN-014",
+       "One request can alter several columns, and a path can name a field of a struct.",
        "rest.yaml, AlterColumnsEntry", "AlterTableAlterColumns", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def several(lab: Lab) -> None:
@@ -99,7 +103,9 @@ def several(lab: Lab) -> None:
     lab.same(found.column("two").to_pylist(), ["x", "y"], "the values of two")
 
 
-@check("LN-COLUMN-015", "Rows can be written in the new shape, and filtered by the new name.",
+@check("LN-COLUMN-015",
+       "After a schema change, rows can be inserted with the new columns and filtered by the new "
+       "name.",
        _COLUMNS, "AlterTableAlterColumns", "AlterTableDropColumns", "InsertIntoTable",
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def new_shape(lab: Lab) -> None:
@@ -111,7 +117,8 @@ def new_shape(lab: Lab) -> None:
     lab.refused("QueryTable", [12, 13], id=table, vector=lab.no_vector(), k=1, filter="name = 'n2'")
 
 
-@check("LN-METADATA-005", "Metadata is set key by key; replace drops what is not named.",
+@check("LN-METADATA-005",
+       "Metadata is updated key by key, and replace removes the keys that are not named.",
        "rest.yaml, UpdateTableSchemaMetadataRequest and UpdateFieldMetadataEntry",
        "UpdateTableSchemaMetadata", "UpdateFieldMetadata", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -141,7 +148,7 @@ def metadata(lab: Lab) -> None:
 # --- indices
 
 
-@check("LN-INDEX-013", "An index has its type, its column, a UUID and counts of rows.",
+@check("LN-INDEX-013", "An index reports its type, its column, a UUID and its row counts.",
        "rest.yaml, IndexContent and DescribeTableIndexStatsResponse", "CreateTableScalarIndex",
        "ListTableIndices", "DescribeTableIndexStats", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def contents(lab: Lab) -> None:
@@ -163,8 +170,9 @@ def contents(lab: Lab) -> None:
                 lab.same(answer["num_unindexed_rows"], 0, f"the other rows of {name}")
 
 
-@check("LN-INDEX-014", "Indices change no rows, follow writes, and end with their table.", _INDEX,
-       "CreateTableScalarIndex", "DropTableIndex", "ListTableIndices", "QueryTable",
+@check("LN-INDEX-014",
+       "An index follows writes, belongs to one table, and can be dropped without changing rows.",
+       _INDEX, "CreateTableScalarIndex", "DropTableIndex", "ListTableIndices", "QueryTable",
        "DeleteFromTable", "UpdateTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def indexed_rows(lab: Lab) -> None:
     table = lab.new_table()
@@ -189,7 +197,9 @@ def indexed_rows(lab: Lab) -> None:
     lab.same([list(entry["columns"]) for entry in found], [["id"]], "the columns of the new index")
 
 
-@check("LN-INDEX-015", "CreateTableIndex of a missing column is code 12 or 13, of an unknown type 13.",
+@check("LN-INDEX-015",
+       "Creating an index fails with code 12 or 13 for a missing column and code 13 for an "
+       "unknown or incompatible type.",
        "rest.yaml, CreateTableIndexRequest", "CreateTableIndex", "CreateTableScalarIndex",
        "ListTableIndices", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def wrong_index(lab: Lab) -> None:
@@ -201,7 +211,7 @@ def wrong_index(lab: Lab) -> None:
     lab.same(list(lab.ok("ListTableIndices", id=table).get("indexes") or ()), [], "the indices")
 
 
-@check("LN-INDEX-016", "An index without a name is given one that no other has.",
+@check("LN-INDEX-016", "An index created without a name gets a unique name.",
        "rest.yaml, CreateTableIndexRequest", "CreateTableScalarIndex", "ListTableIndices",
        "DropTableIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def unnamed(lab: Lab) -> None:
@@ -220,7 +230,8 @@ def unnamed(lab: Lab) -> None:
 # --- versions
 
 
-@check("LN-VERSION-011", "Each version has its own manifest, and a time that does not go back.",
+@check("LN-VERSION-011",
+       "Each version has its own manifest and a timestamp that does not decrease.",
        _VERSIONS, "ListTableVersions", "DescribeTableVersion", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def entries(lab: Lab) -> None:
@@ -245,7 +256,7 @@ def entries(lab: Lab) -> None:
             lab.same(one.get(key), entry.get(key), f"{key} of version {number}")
 
 
-@check("LN-VERSION-012", "Each version keeps its rows and columns, whatever is written later.",
+@check("LN-VERSION-012", "Each version keeps its rows after later writes.",
        "rest.yaml, UpdateTable: earlier versions keep the old values; RestoreTable",
        "CountTableRows", "QueryTable", "UpdateTable", "DeleteFromTable",
        "AlterTableAddColumns", "RestoreTable", "InsertIntoTable", "CreateTable",
@@ -270,7 +281,7 @@ def kept(lab: Lab) -> None:
     lab.same(lab.ids(table, version=5), [9], "the ids of version 5")
 
 
-@check("LN-VERSION-013", "A range of versions holds its start and not its end.",
+@check("LN-VERSION-013", "A range of versions includes its start and excludes its end.",
        "rest.yaml, VersionRange and BatchDeleteTableVersionsRequest", "BatchDeleteTableVersions",
        "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def ranges(lab: Lab) -> None:
@@ -286,7 +297,7 @@ def ranges(lab: Lab) -> None:
     lab.same(lab.count(table), 15, "the rows of the newest version")
 
 
-@check("LN-VERSION-014", "Writes answer with the version that they made.",
+@check("LN-VERSION-014", "Writes return the version that they created.",
        "rest.yaml, the responses of the write operations", "InsertIntoTable", "UpdateTable",
        "DeleteFromTable", "MergeInsertIntoTable", "DescribeTableVersion", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -306,7 +317,7 @@ def answered(lab: Lab) -> None:
             lab.same(version, newest.get("version"), f"the version that {operation} answers")
 
 
-@check("LN-STATS-003", "Stats count rows, fragments and their lengths, and bytes.",
+@check("LN-STATS-003", "GetTableStats counts rows, bytes, fragments and fragment lengths.",
        "rest.yaml, GetTableStatsResponse, FragmentStats and FragmentSummary", "GetTableStats",
        "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def stats(lab: Lab) -> None:

@@ -18,16 +18,16 @@ ALL = list(PEOPLE)
 
 
 def two_versions(lab: Lab) -> list[str]:
-    """Return a table of two versions: ten rows, then eleven."""
+    """Return a table with two versions: ten rows, then eleven."""
     table = lab.new_table()
     lab.given("InsertIntoTable", stream(people(11)), id=table)
     return table
 
 
 def version_numbers(lab: Lab, table: list[str], **more: Any) -> list[int]:
-    """Return the numbers of the versions that a table lists, in its order.
+    """Return the version numbers of a table, in the order of ListTableVersions.
 
-    All pages are read, or the first one where a limit is given. A branch may be refused.
+    All pages are read, or only the first one if a limit is passed. The target may reject a branch.
     """
     found: list[int] = []
     token: str | None = None
@@ -42,7 +42,7 @@ def version_numbers(lab: Lab, table: list[str], **more: Any) -> list[int]:
     raise Failed("the versions to end", f"{MOST_PAGES} pages", lab.last)
 
 
-@check("LN-VERSION-001", "ListTableVersions gives every version once.", _VERSIONS,
+@check("LN-VERSION-001", "ListTableVersions returns every version once.", _VERSIONS,
        "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def listed(lab: Lab) -> None:
     lab.same(sorted(version_numbers(lab, two_versions(lab))), [1, 2], "the versions")
@@ -56,14 +56,15 @@ def descending(lab: Lab) -> None:
     lab.same(version_numbers(lab, table, descending=True, limit=1), [2], "the newest version")
 
 
-@check("LN-VERSION-003", "ListTableVersions of a missing table is code 4.", _CODES,
+@check("LN-VERSION-003", "ListTableVersions of a missing table fails with code 4.", _CODES,
        "ListTableVersions", capabilities=_TABLES)  # fmt: skip
 def listed_missing(lab: Lab) -> None:
     lab.refused("ListTableVersions", [4], id=lab.table_id())
 
 
-@check("LN-VERSION-004", "Pages of versions give each once.", _VERSIONS, "ListTableVersions",
-       "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-VERSION-004", "The pages of ListTableVersions contain every version once.",
+       _VERSIONS, "ListTableVersions", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def paged(lab: Lab) -> None:
     table = two_versions(lab)
     lab.given("InsertIntoTable", stream(people(12)), id=table)
@@ -79,8 +80,10 @@ def paged(lab: Lab) -> None:
     lab.same(sorted(entry["version"] for entry in found), [1, 2, 3], "the versions")
 
 
-@check("LN-VERSION-005", "DescribeTableVersion gives the version that is asked for.", _VERSIONS,
-       "DescribeTableVersion", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-VERSION-005",
+       "DescribeTableVersion returns the requested version, or the newest one by default.",
+       _VERSIONS, "DescribeTableVersion", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def described(lab: Lab) -> None:
     table = two_versions(lab)
     for number in (1, 2):
@@ -90,13 +93,13 @@ def described(lab: Lab) -> None:
     lab.same((answer.get("version") or {}).get("version"), 2, "the newest version")
 
 
-@check("LN-VERSION-006", "DescribeTableVersion of a version that is missing is code 11.", _CODES,
+@check("LN-VERSION-006", "DescribeTableVersion of a missing version fails with code 11.", _CODES,
        "DescribeTableVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def described_missing(lab: Lab) -> None:
     lab.refused("DescribeTableVersion", [11], id=lab.shared_table(), version=999)
 
 
-@check("LN-VERSION-007", "RestoreTable brings the rows of an earlier version back.", _RESTORE,
+@check("LN-VERSION-007", "RestoreTable restores the rows of an earlier version.", _RESTORE,
        "RestoreTable", "QueryTable", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def restore(lab: Lab) -> None:
@@ -105,7 +108,7 @@ def restore(lab: Lab) -> None:
     lab.same(lab.ids(table), ALL, "the ids")
 
 
-@check("LN-VERSION-008", "RestoreTable keeps the history: it makes a new version.", _RESTORE,
+@check("LN-VERSION-008", "RestoreTable keeps the history and creates a new version.", _RESTORE,
        "RestoreTable", "ListTableVersions", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def restore_history(lab: Lab) -> None:
@@ -114,7 +117,7 @@ def restore_history(lab: Lab) -> None:
     lab.same(sorted(version_numbers(lab, table)), [1, 2, 3], "the versions")
 
 
-@check("LN-VERSION-009", "RestoreTable to a version that is missing is code 11.", _CODES,
+@check("LN-VERSION-009", "RestoreTable to a missing version fails with code 11.", _CODES,
        "RestoreTable", "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def restore_missing(lab: Lab) -> None:
     table = lab.new_table()
@@ -122,8 +125,9 @@ def restore_missing(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
-@check("LN-TAG-001", "A tag that was created names its version.", _TAGS, "CreateTableTag",
-       "GetTableTagVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-TAG-001", "GetTableTagVersion returns the version of a created tag.",
+       _TAGS, "CreateTableTag", "GetTableTagVersion", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def tag(lab: Lab) -> None:
     table = two_versions(lab)
     lab.ok("CreateTableTag", id=table, tag="first", version=1)
@@ -133,7 +137,7 @@ def tag(lab: Lab) -> None:
         lab.same(answer.get("version"), number, f"the version of {name}")
 
 
-@check("LN-TAG-002", "ListTableTags gives every tag with its version.", _TAGS, "ListTableTags",
+@check("LN-TAG-002", "ListTableTags returns every tag with its version.", _TAGS, "ListTableTags",
        "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def tags(lab: Lab) -> None:
     table = two_versions(lab)
@@ -145,8 +149,9 @@ def tags(lab: Lab) -> None:
     lab.same(shown, {"first": 1, "second": 2}, "the tags")
 
 
-@check("LN-TAG-003", "A tag that is there cannot be created: code 9.", _CODES, "CreateTableTag",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-TAG-003",
+       "CreateTableTag fails with code 9 if the tag exists, and does not move the tag.",
+       _CODES, "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def tag_twice(lab: Lab) -> None:
     table = two_versions(lab)
     lab.ok("CreateTableTag", id=table, tag="first", version=1)
@@ -155,16 +160,17 @@ def tag_twice(lab: Lab) -> None:
     lab.same(answer.get("version"), 1, "the version of the tag")
 
 
-@check("LN-TAG-004", "A tag of a version that is missing is code 11.", _CODES, "CreateTableTag",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-TAG-004", "CreateTableTag for a missing version fails with code 11.",
+       _CODES, "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def tag_missing_version(lab: Lab) -> None:
     table = lab.new_table()
     lab.refused("CreateTableTag", [11], id=table, tag="first", version=999)
     lab.refused("GetTableTagVersion", [8], id=table, tag="first")
 
 
-@check("LN-TAG-005", "UpdateTableTag moves a tag.", _TAGS, "UpdateTableTag", "CreateTableTag",
-       "GetTableTagVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-TAG-005", "UpdateTableTag moves a tag to another version.",
+       _TAGS, "UpdateTableTag", "CreateTableTag", "GetTableTagVersion", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def tag_move(lab: Lab) -> None:
     table = two_versions(lab)
     lab.given("CreateTableTag", id=table, tag="first", version=1)
@@ -173,7 +179,7 @@ def tag_move(lab: Lab) -> None:
     lab.same(answer.get("version"), 2, "the version of the tag")
 
 
-@check("LN-TAG-009", "UpdateTableTag to a version that is missing is code 11.", _CODES,
+@check("LN-TAG-009", "UpdateTableTag to a missing version fails with code 11.", _CODES,
        "UpdateTableTag", "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def tag_move_missing(lab: Lab) -> None:
     table = lab.new_table()
@@ -181,8 +187,9 @@ def tag_move_missing(lab: Lab) -> None:
     lab.refused("UpdateTableTag", [11], id=table, tag="first", version=999)
 
 
-@check("LN-TAG-006", "DeleteTableTag removes a tag.", _TAGS, "DeleteTableTag", "CreateTableTag",
-       "GetTableTagVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-TAG-006", "DeleteTableTag removes one tag and keeps the others.",
+       _TAGS, "DeleteTableTag", "CreateTableTag", "GetTableTagVersion", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def tag_delete(lab: Lab) -> None:
     table = two_versions(lab)
     lab.given("CreateTableTag", id=table, tag="first", version=1)
@@ -192,7 +199,9 @@ def tag_delete(lab: Lab) -> None:
     lab.ok("GetTableTagVersion", id=table, tag="second")
 
 
-@check("LN-TAG-007", "A tag that is missing is code 8.", _CODES, "GetTableTagVersion",
+@check("LN-TAG-007",
+       "GetTableTagVersion, UpdateTableTag and DeleteTableTag fail with code 8 if the tag is "
+       "missing.", _CODES, "GetTableTagVersion",
        "UpdateTableTag", "DeleteTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def tag_missing(lab: Lab) -> None:
     table = lab.new_table()
@@ -201,14 +210,15 @@ def tag_missing(lab: Lab) -> None:
     lab.refused("DeleteTableTag", [8], id=table, tag="none")
 
 
-@check("LN-TAG-008", "Tags of a missing table are code 4.", _CODES, "ListTableTags",
+@check("LN-TAG-008", "ListTableTags of a missing table fails with code 4.", _CODES, "ListTableTags",
        capabilities=_TABLES)  # fmt: skip
 def tags_missing_table(lab: Lab) -> None:
     lab.refused("ListTableTags", [4], id=lab.table_id())
 
 
-@check("LN-BRANCH-001", "A branch that was created is listed.", _BRANCHES, "CreateTableBranch",
-       "ListTableBranches", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-BRANCH-001", "A created branch is listed with its parent version.",
+       _BRANCHES, "CreateTableBranch", "ListTableBranches", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def branch(lab: Lab) -> None:
     table = two_versions(lab)
     lab.ok("CreateTableBranch", id=table, name="side")
@@ -217,7 +227,7 @@ def branch(lab: Lab) -> None:
     lab.same(found["side"].get("parentVersion"), 2, "the version that it starts from")
 
 
-@check("LN-BRANCH-002", "from_version starts a branch at that version.", _BRANCHES,
+@check("LN-BRANCH-002", "from_version sets the version from which a branch starts.", _BRANCHES,
        "CreateTableBranch", "ListTableBranches", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branch_version(lab: Lab) -> None:
     table = two_versions(lab)
@@ -228,7 +238,7 @@ def branch_version(lab: Lab) -> None:
     lab.same(counted, len(ALL), "the number of rows of the branch")
 
 
-@check("LN-BRANCH-003", "Writes to a branch do not show on the main line.", _BRANCHES,
+@check("LN-BRANCH-003", "Writes to a branch do not change the main branch.", _BRANCHES,
        "CreateTableBranch", "InsertIntoTable", "CountTableRows", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def branch_writes(lab: Lab) -> None:
@@ -240,7 +250,7 @@ def branch_writes(lab: Lab) -> None:
     lab.same(counted, len(ALL) + 2, "the number of rows of the branch")
 
 
-@check("LN-BRANCH-004", "A branch that is there cannot be created: code 23.", _CODES,
+@check("LN-BRANCH-004", "CreateTableBranch fails with code 23 if the branch exists.", _CODES,
        "CreateTableBranch", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branch_twice(lab: Lab) -> None:
     table = lab.new_table()
@@ -248,7 +258,8 @@ def branch_twice(lab: Lab) -> None:
     lab.refused("CreateTableBranch", [23], id=table, name="side")
 
 
-@check("LN-BRANCH-005", "DeleteTableBranch removes a branch; one that is missing is code 22.",
+@check("LN-BRANCH-005",
+       "DeleteTableBranch removes a branch, and fails with code 22 if the branch is missing.",
        f"{_BRANCHES}; {_CODES}", "DeleteTableBranch", "CreateTableBranch", "ListTableBranches",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branch_delete(lab: Lab) -> None:
@@ -260,7 +271,8 @@ def branch_delete(lab: Lab) -> None:
     lab.refused("DeleteTableBranch", [22], id=table, name="side")
 
 
-@check("LN-VERSION-015", "Versions count from 1: 0 and below are missing everywhere, code 11 or 13.",
+@check("LN-VERSION-015",
+       "Versions start at 1: version 0 and negative versions fail with code 4, 11 or 13.",
        f"rest.yaml, TableVersion; {_CODES}", "CreateTable", "CountTableRows",
        capabilities=_TABLES)  # fmt: skip
 def version_zero(lab: Lab) -> None:
@@ -280,7 +292,8 @@ def version_zero(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL) + 1, "the number of rows")
 
 
-@check("LN-VERSION-016", "After a restore the newest version is a new one, wherever it is told.",
+@check("LN-VERSION-016",
+       "After RestoreTable, every operation reports the new version as the newest.",
        _RESTORE, "RestoreTable", "ListTableVersions", "DescribeTableVersion", "DescribeTable",
        "CreateTable", "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def restored(lab: Lab) -> None:
@@ -293,7 +306,7 @@ def restored(lab: Lab) -> None:
     lab.same(described.get("version"), 3, "the described version")
 
 
-@check("LN-TAG-012", "Names of tags are compared exactly.", _TAGS, "CreateTableTag",
+@check("LN-TAG-012", "Tag names are compared exactly.", _TAGS, "CreateTableTag",
        "GetTableTagVersion", "ListTableTags", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def tag_names(lab: Lab) -> None:
     table = two_versions(lab)
@@ -309,8 +322,9 @@ def tag_names(lab: Lab) -> None:
     lab.same(sorted(found), sorted(made), "the tags")
 
 
-@check("LN-VERSION-017", "Restoring the newest version makes a version too, and the rows stay.", _RESTORE,
-       "RestoreTable", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-VERSION-017", "Restoring the newest version creates a new version and keeps the rows.",
+       _RESTORE, "RestoreTable", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def restore_newest(lab: Lab) -> None:
     table = two_versions(lab)
     lab.ok("RestoreTable", id=table, version=2)
@@ -319,8 +333,9 @@ def restore_newest(lab: Lab) -> None:
     lab.that(newest > 2, "a version after 2", newest)
 
 
-@check("LN-TAG-013", "A tag may be moved to the version that it names.", _TAGS, "UpdateTableTag",
-       "CreateTableTag", "GetTableTagVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-TAG-013", "UpdateTableTag accepts the version that the tag already has.",
+       _TAGS, "UpdateTableTag", "CreateTableTag", "GetTableTagVersion", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def tag_to_its_version(lab: Lab) -> None:
     table = two_versions(lab)
     lab.ok("CreateTableTag", id=table, tag="t", version=1)

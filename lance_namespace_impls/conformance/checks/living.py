@@ -1,4 +1,4 @@
-"""The life of tables and namespaces: what modes, drops, renames and long listings do."""
+"""The lifecycle of tables and namespaces: modes, drops, renames and long listings."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _PROPERTIES = "rest.yaml, the properties of the requests"
 _TABLES = ["tables"]
 ALL = list(PEOPLE)
 MANY = 105
-"""More names than servers that give 50 or 100 on a page send at once."""
+"""More names than fit on one page of a server with 50 or 100 names per page."""
 
 
-@check("LN-PAGE-021", "More than a hundred tables are all listed.", _PAGING, "ListTables",
-       "DeclareTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-PAGE-021", "ListTables returns all tables even if there are more than a hundred.",
+       _PAGING, "ListTables", "DeclareTable", capabilities=_TABLES)  # fmt: skip
 def many(lab: Lab) -> None:
     parent = place_for_tables(lab)
     names = make_tables(lab, parent, MANY)
@@ -34,7 +34,7 @@ def many(lab: Lab) -> None:
         lab.same([n for n in found if n in names], names, f"the names in pages of {limit}")
 
 
-@check("LN-PAGE-022", "limit and page_token hold where declared tables are left out, too.",
+@check("LN-PAGE-022", "limit and page_token also work with include_declared false.",
        _PAGING, "ListTables", "CreateTable", "DeclareTable", capabilities=_TABLES)  # fmt: skip
 def without_declared(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -53,8 +53,8 @@ def without_declared(lab: Lab) -> None:
     lab.that(set(made) <= set(both), "all tables where they are to be included", both)
 
 
-@check("LN-PAGE-023", "Pages of ListAllTables hold tables of every level, in order.", _PAGING,
-       "ListAllTables", capabilities=["tables", "nested"])  # fmt: skip
+@check("LN-PAGE-023", "ListAllTables returns tables of every level in order, also across pages.",
+       _PAGING, "ListAllTables", capabilities=["tables", "nested"])  # fmt: skip
 def all_levels(lab: Lab) -> None:
     due = []
     parents = [list(lab.shape.table_parent or ()), place_for_tables(lab)]
@@ -73,7 +73,7 @@ def all_levels(lab: Lab) -> None:
 
 @check(
     "LN-PAGE-024",
-    "Namespaces that come and go between pages make no other one be left out or come twice.",
+    "Namespaces created or dropped between pages do not cause others to be omitted or repeated.",
     _PAGING,
     "ListNamespaces",
     capabilities=["namespaces"],
@@ -93,7 +93,7 @@ def namespaces_meanwhile(lab: Lab) -> None:
 
 @check(
     "LN-PAGE-025",
-    "A page token of another listing is code 13, or a name to start after: no page of the other.",
+    "A page token from a different listing fails with code 13 or returns no names of that listing.",
     "rest.yaml, PageToken: code 13; text that is no token may be taken for a name to start after",
     "ListTables",
     level=Level.MAY,
@@ -114,7 +114,9 @@ def foreign_token(lab: Lab) -> None:
     lab.same([name for name in found if name in made[0]], [], "the names of the other listing")
 
 
-@check("LN-NAMESPACE-DROP-016", "Mode Skip drops nothing that is not empty: code 3.", _MODES,
+@check("LN-NAMESPACE-DROP-016",
+       "DropNamespace with mode Skip or behavior Restrict fails with code 3 if the namespace is "
+       "not empty.", _MODES,
        "DropNamespace", "CreateNamespace", capabilities=["tables", "namespaces"])  # fmt: skip
 def skip_not_empty(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
@@ -127,7 +129,8 @@ def skip_not_empty(lab: Lab) -> None:
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
 
 
-@check("LN-NAMESPACE-DROP-017", "Cascade takes all levels along, and nothing beside them.", _MODES,
+@check("LN-NAMESPACE-DROP-017",
+       "DropNamespace with behavior Cascade drops all nested levels and nothing else.", _MODES,
        "DropNamespace", "CreateNamespace", capabilities=["nested"])  # fmt: skip
 def cascade(lab: Lab) -> None:
     namespace, beside = lab.new_namespace(), lab.new_namespace()
@@ -148,7 +151,8 @@ def cascade(lab: Lab) -> None:
     lab.same(lab.walk("ListTables", "tables", id=namespace), [], "tables in a new one")
 
 
-@check("LN-NAMESPACE-DROP-018", "Cascade deletes no data: the dataset can be registered again.",
+@check("LN-NAMESPACE-DROP-018",
+       "DropNamespace with behavior Cascade keeps the data, which can be registered again.",
        "rest.yaml, DropNamespaceRequest", "DropNamespace", "CreateTable", "RegisterTable",
        "DescribeTable", capabilities=["tables", "namespaces"])  # fmt: skip
 def cascade_keeps_data(lab: Lab) -> None:
@@ -164,7 +168,8 @@ def cascade_keeps_data(lab: Lab) -> None:
     lab.same(lab.ids(again), [1, 2], "the ids")
 
 
-@check("LN-TABLE-CREATE-025", "A table made under the name of one that is gone has its own rows.",
+@check("LN-TABLE-CREATE-025",
+       "A table created with the name of a removed table has only its own rows.",
        "rest.yaml, CreateTable", "CreateTable", "DeregisterTable", "DropTable", "QueryTable",
        capabilities=_TABLES)  # fmt: skip
 def again(lab: Lab) -> None:
@@ -175,13 +180,14 @@ def again(lab: Lab) -> None:
             continue
         reply = lab.call("CreateTable", stream(people(7)), id=table)
         if reply.code == 5 and gone == "DeregisterTable":
-            continue  # its data is in the way, which LN-TABLE-DEREGISTER-010 looks after
+            continue  # the old data occupies the location: see LN-TABLE-DEREGISTER-010
         lab.must_succeed(reply)
         lab.same(lab.ids(table), [7], f"the ids after {gone}")
         lab.same(lab.count(table), 1, f"the number of rows after {gone}")
 
 
-@check("LN-TABLE-CREATE-026", "Mode Overwrite drops the rows and the indices that were there.",
+@check("LN-TABLE-CREATE-026",
+       "CreateTable with mode Overwrite drops the existing rows and indices.",
        f"{_MODES}: what is there is dropped, a new one made; rest.yaml, CreateTable",
        "CreateTable", "CreateTableTag", "ListTableTags", "CreateTableScalarIndex",
        "ListTableIndices", level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip
@@ -194,7 +200,9 @@ def overwritten(lab: Lab) -> None:
     lab.same(lab.ids(table, filter="id < 5"), [1], "the ids")
 
 
-@check("LN-TABLE-REGISTER-008", "Mode Overwrite points the name to the new location and keeps both data.",
+@check("LN-TABLE-REGISTER-008",
+       "RegisterTable with mode Overwrite points the name to the new location and keeps the data "
+       "at both.",
        "rest.yaml, RegisterTable: data is not deleted, also not that of a replaced entry",
        "RegisterTable", "DescribeTable", "DeregisterTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -215,7 +223,9 @@ def registered_anew(lab: Lab) -> None:
     lab.same(lab.ids(other), [1], "the ids at the old location")
 
 
-@check("LN-TABLE-RENAME-011", "A renamed table is as it was: location, properties, and no other changes.",
+@check("LN-TABLE-RENAME-011",
+       "A renamed table keeps its rows, its old name can be reused, and other tables do not "
+       "change.",
        "rest.yaml, RenameTable", "RenameTable", "DescribeTable", "ListTables", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def renamed(lab: Lab) -> None:
@@ -241,7 +251,7 @@ KEYS = {
 
 
 def _kept(lab: Lab, make: str, read: str, identifier: list[str]) -> None:
-    """Judge each property by itself, so that one that is refused tells nothing of the others."""
+    """Check each property separately, so that a rejected one does not hide the others."""
     for key, value in KEYS.items():
         target = [*identifier[:-1], lab.ledger.fresh()]
         reply = lab.call(make, id=target, properties={key: value, "plain": "p"})
@@ -252,20 +262,20 @@ def _kept(lab: Lab, make: str, read: str, identifier: list[str]) -> None:
         lab.has(found, {key: value, "plain": "p"}, "the properties")
 
 
-@check("LN-NAME-010", "Keys and values of a table's properties are kept as they are, or refused.",
+@check("LN-NAME-010", "Keys and values of table properties are stored unchanged or rejected.",
        _PROPERTIES, "DeclareTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def table_keys(lab: Lab) -> None:
     _kept(lab, "DeclareTable", "DescribeTable", lab.table_id())
 
 
-@check("LN-NAME-011", "Keys and values of a namespace's properties are kept as they are, or refused.",
+@check("LN-NAME-011", "Keys and values of namespace properties are stored unchanged or rejected.",
        _PROPERTIES, "CreateNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def namespace_keys(lab: Lab) -> None:
     _kept(lab, "CreateNamespace", "DescribeNamespace", lab.namespace_id())
 
 
 def _changes(lab: Lab, operation: str, read: str, identifier: list[str]) -> None:
-    """Judge changes one after another against a map."""
+    """Apply changes one after another and compare each result with a dictionary."""
     held: dict[str, str] = {}
     steps: list[tuple[dict[str, str], list[str]]] = [
         ({f"k{n}": f"v{n}" for n in range(20)}, []), ({"k1": "new"}, ["k2", "k3"]), ({}, ["k4"]),
@@ -281,20 +291,24 @@ def _changes(lab: Lab, operation: str, read: str, identifier: list[str]) -> None
             lab.same(ours, held, f"the properties after {request}")
 
 
-@check("LN-TABLE-ALTER-007", "Properties are set and removed one by one; a missing key is passed over.",
+@check("LN-TABLE-ALTER-007",
+       "AlterTable sets and removes individual properties and ignores missing keys.",
        "rest.yaml, AlterTableRequest", "AlterTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def table_changes(lab: Lab) -> None:
     _changes(lab, "AlterTable", "DescribeTable", lab.any_table())
 
 
-@check("LN-NAMESPACE-ALTER-006", "Properties are set and removed one by one; a missing key is passed over.",
+@check("LN-NAMESPACE-ALTER-006",
+       "AlterNamespace sets and removes individual properties and ignores missing keys.",
        "rest.yaml, AlterNamespaceRequest", "AlterNamespace", "DescribeNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def namespace_changes(lab: Lab) -> None:
     _changes(lab, "AlterNamespace", "DescribeNamespace", lab.new_namespace())
 
 
-@check("LN-TABLE-DESCRIBE-016", "What is not asked for is not told: URI, version and is_only_declared.",
+@check("LN-TABLE-DESCRIBE-016",
+       "DescribeTable returns table_uri, is_only_declared and version on request, the first two "
+       "only then.",
        "rest.yaml, DescribeTableResponse", "DescribeTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def unasked(lab: Lab) -> None:
@@ -310,7 +324,8 @@ def unasked(lab: Lab) -> None:
     lab.same(full.get("version"), 1, "the version")
 
 
-@check("LN-TABLE-DROP-010", "DropTable and DeregisterTable answer with the properties it had.",
+@check("LN-TABLE-DROP-010",
+       "DropTable and DeregisterTable return the properties and the location that the table had.",
        "rest.yaml, DropTableResponse and DeregisterTableResponse", "DeclareTable", "DropTable",
        "DeregisterTable", capabilities=_TABLES)  # fmt: skip
 def last_words(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""Tables whose versions the namespace keeps: commits of one and of several tables, transactions."""
+"""Tables with managed versioning: commits to one or several tables, and transactions."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ CONFLICT = [14]
 
 
 def managed_table(lab: Lab) -> list[str]:
-    """Return a table of ten people whose versions the namespace keeps.
+    """Return a table of ten people whose versions the namespace manages.
 
     Raises:
-        Skipped: it keeps none, by itself or where it is asked to.
+        Skipped: the namespace manages no versions, neither by default nor on request.
     """
     for more in ({}, {"properties": {"managed_versioning": "true"}}):
         table = lab.table_id()
@@ -43,13 +43,13 @@ def managed_table(lab: Lab) -> list[str]:
 
 
 def newest(lab: Lab, table: list[str], **of: Any) -> int:
-    """Return the number of the latest version of a table or of its branch."""
+    """Return the number of the latest version of a table or of one of its branches."""
     found = lab.ok("ListTableVersions", id=table, descending=True, limit=1, **of).get("versions")
     return int(found[0]["version"]) if found else 0
 
 
 def staged(lab: Lab, table: list[str], *ids: int, branch: str | None = None) -> dict[str, Any]:
-    """Write a commit of rows as a client does, up to its manifest; return how it is asked for."""
+    """Write a commit of rows like a client, up to its manifest; return the request to commit it."""
     lance = load("lance")
 
     of = {} if branch is None else {"branch": branch}
@@ -83,20 +83,22 @@ def staged(lab: Lab, table: list[str], *ids: int, branch: str | None = None) -> 
 
 
 def is_file(path: object, size: object) -> bool:
-    """Return whether a manifest that an answer names is there, of its size if that is told."""
+    """Return whether the manifest in an answer exists and has the reported size, if any."""
     file = Path("/") / str(path)
     return file.is_file() and size in (None, file.stat().st_size)
 
 
 def right_version(lab: Lab, found: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Judge what an answer tells of a version that was committed."""
+    """Check what an answer reports about a committed version."""
     lab.same(found.get("version"), request["version"], "the version")
     there = is_file(found.get("manifest_path"), found.get("manifest_size"))
     lab.that(there, "a manifest that is there, of its size", found)
     lab.that(found.get("timestamp_millis", 2**41) > 10**12, "a time in milliseconds", found)
 
 
-@check("LN-MANAGED-001", "A manifest that was staged becomes the next version, and is told at once.",
+@check("LN-MANAGED-001",
+       "CreateTableVersion commits a staged manifest as the next version, which reads return "
+       "immediately.",
        _VERSION, "CreateTableVersion", "CreateTable", "DescribeTable", "ListTableVersions",
        "DescribeTableVersion", "CountTableRows", capabilities=_TABLES)  # fmt: skip
 def commit(lab: Lab) -> None:
@@ -115,7 +117,7 @@ def commit(lab: Lab) -> None:
     lab.same(lab.count(table, version=1), _ROWS, "the rows of version 1")
 
 
-@check("LN-MANAGED-002", "metadata and e_tag of a version are kept.", _VERSION,
+@check("LN-MANAGED-002", "CreateTableVersion stores the metadata and e_tag of a version.", _VERSION,
        "CreateTableVersion", "CreateTable", "DescribeTable", "DescribeTableVersion",
        capabilities=_TABLES)  # fmt: skip
 def kept(lab: Lab) -> None:
@@ -126,7 +128,9 @@ def kept(lab: Lab) -> None:
     lab.has(found, more, "the version")
 
 
-@check("LN-MANAGED-003", "A version that does not follow the latest is code 14 and changes nothing.",
+@check("LN-MANAGED-003",
+       "CreateTableVersion changes nothing if the version exists (code 14) or leaves a gap (13 or "
+       "14).",
        f"{_VERSION}; protocol semantics, Errors, code 14", "CreateTableVersion", "CreateTable",
        "DescribeTable", "ListTableVersions", capabilities=_TABLES)  # fmt: skip
 def taken(lab: Lab) -> None:
@@ -139,8 +143,8 @@ def taken(lab: Lab) -> None:
     lab.same(newest(lab, table), 2, "the latest version")
 
 
-@check("LN-MANAGED-004", "A manifest that is not there becomes no version.", _VERSION,
-       "CreateTableVersion", "CreateTable", "DescribeTable", "ListTableVersions",
+@check("LN-MANAGED-004", "CreateTableVersion with a missing manifest fails and creates no version.",
+       _VERSION, "CreateTableVersion", "CreateTable", "DescribeTable", "ListTableVersions",
        capabilities=_TABLES)  # fmt: skip
 def no_manifest(lab: Lab) -> None:
     table = managed_table(lab)
@@ -150,7 +154,7 @@ def no_manifest(lab: Lab) -> None:
     lab.same((newest(lab, table), lab.count(table)), (1, _ROWS), "the version and the rows")
 
 
-@check("LN-MANAGED-005", "Of several commits of one version at once exactly one succeeds.",
+@check("LN-MANAGED-005", "Of several concurrent commits of the same version, exactly one succeeds.",
        f"{_VERSION}; Lance table format: commits are atomic", "CreateTableVersion", "CreateTable",
        "DescribeTable", "ListTableVersions", capabilities=_TABLES)  # fmt: skip
 def at_the_same_time(lab: Lab) -> None:
@@ -166,7 +170,8 @@ def at_the_same_time(lab: Lab) -> None:
         lab.same(newest(lab, table), latest + 1, "the latest version")
 
 
-@check("LN-MANAGED-006", "managed_versioning tells whether CreateTableVersion makes versions or is refused.",
+@check("LN-MANAGED-006",
+       "managed_versioning states whether CreateTableVersion creates versions or is rejected.",
        "rest.yaml, DescribeTableResponse, DeclareTableResponse and CreateTableVersion", "CreateTableVersion",
        "CreateTable", "DescribeTable", "ListTableVersions", capabilities=_TABLES)  # fmt: skip
 def told(lab: Lab) -> None:
@@ -177,7 +182,7 @@ def told(lab: Lab) -> None:
     elif reply.succeeded:
         raise Failed("managed_versioning, since versions are committed", str(described), reply)
     else:
-        lab.must_fail(reply, [0, 19])  # 19 where other tables of the catalog take versions
+        lab.must_fail(reply, [0, 19])  # code 19 if other tables of the catalog accept versions
     declared = lab.table_id()
     answer = lab.call("DeclareTable", id=declared).answer or {}
     if "managed_versioning" in answer:
@@ -188,7 +193,8 @@ def told(lab: Lab) -> None:
 # --- several tables
 
 
-@check("LN-MANAGED-007", "BatchCreateTableVersions commits each version and answers them in order.",
+@check("LN-MANAGED-007",
+       "BatchCreateTableVersions commits every version and returns the versions in order.",
        _BATCH, "BatchCreateTableVersions", "CreateTable", "DescribeTable", "ListTableVersions",
        capabilities=_TABLES)  # fmt: skip
 def batch(lab: Lab) -> None:
@@ -208,8 +214,8 @@ def batch(lab: Lab) -> None:
     lab.same([lab.count(table) for table in tables], [_ROWS + 1, _ROWS + 2], "the rows")
 
 
-@check("LN-MANAGED-008", "BatchCreateTableVersions commits all or nothing.", _BATCH,
-       "BatchCreateTableVersions", "CreateTable", "DescribeTable", "ListTableVersions",
+@check("LN-MANAGED-008", "BatchCreateTableVersions is atomic: it commits all versions or none.",
+       _BATCH, "BatchCreateTableVersions", "CreateTable", "DescribeTable", "ListTableVersions",
        capabilities=_TABLES)  # fmt: skip
 def batch_conflict(lab: Lab) -> None:
     tables = [managed_table(lab), managed_table(lab)]
@@ -219,7 +225,8 @@ def batch_conflict(lab: Lab) -> None:
     lab.same([newest(lab, table) for table in tables], [1, 2], "the latest versions")
 
 
-@check("LN-MANAGED-009", "BatchCommitTables does each of its operations and answers them in order.",
+@check("LN-MANAGED-009",
+       "BatchCommitTables executes every operation and returns the results in order.",
        _COMMIT, "BatchCommitTables", "CreateTable", "DescribeTable", "ListTableVersions",
        capabilities=_TABLES)  # fmt: skip
 def commit_tables(lab: Lab) -> None:
@@ -271,8 +278,8 @@ def commit_tables(lab: Lab) -> None:
     lab.that(not lab.exists("TableExists", gone), "the table to be gone", "it is there")
 
 
-@check("LN-MANAGED-010", "BatchCommitTables does all of its operations or none.", _COMMIT,
-       "BatchCommitTables", "CreateTable", "DescribeTable", "ListTableVersions",
+@check("LN-MANAGED-010", "BatchCommitTables is atomic: it executes all operations or none.",
+       _COMMIT, "BatchCommitTables", "CreateTable", "DescribeTable", "ListTableVersions",
        capabilities=_TABLES)  # fmt: skip
 def commit_conflict(lab: Lab) -> None:
     first, second, new = managed_table(lab), managed_table(lab), lab.table_id()
@@ -290,7 +297,9 @@ def commit_conflict(lab: Lab) -> None:
     lab.same((newest(lab, first), newest(lab, second)), (1, 2), "the latest versions")
 
 
-@check("LN-MANAGED-011", "An operation of BatchCommitTables is exactly one: else code 13, no effect.",
+@check("LN-MANAGED-011",
+       "A BatchCommitTables entry without exactly one operation fails with code 13 and has no "
+       "effect.",
        _COMMIT, "BatchCommitTables", capabilities=_TABLES)  # fmt: skip
 def one_operation(lab: Lab) -> None:
     new, table = lab.table_id(), managed_table(lab)
@@ -305,7 +314,7 @@ def one_operation(lab: Lab) -> None:
 
 
 def transaction(lab: Lab) -> list[str]:
-    """Return the identifier of a transaction that an answer gave."""
+    """Return the identifier of the transaction in the answer to a commit."""
     reply = lab.call("CreateTableVersion", **staged(lab, managed_table(lab)))
     lab.must_succeed(reply)
     found = (reply.answer or {}).get("transaction_id")
@@ -314,19 +323,21 @@ def transaction(lab: Lab) -> list[str]:
     return [str(found)]
 
 
-@check("LN-TRANSACTION-001", "The transaction of a commit that succeeded is known, as succeeded.",
+@check("LN-TRANSACTION-001",
+       "DescribeTransaction reports the transaction of a successful commit as succeeded.",
        _TRANSACTION, "DescribeTransaction", "CreateTableVersion", capabilities=_TABLES)  # fmt: skip
 def describe(lab: Lab) -> None:
     status = lab.ok("DescribeTransaction", id=transaction(lab)).get("status")
     lab.same(str(status).lower(), "succeeded", "the status")
 
 
-@check("LN-TRANSACTION-002", "A transaction that nobody knows is code 10.",
+@check("LN-TRANSACTION-002",
+       "DescribeTransaction and AlterTransaction of an unknown transaction fail with code 10.",
        f"{_TRANSACTION}; protocol semantics, Errors", "DescribeTransaction")  # fmt: skip
 def unknown(lab: Lab) -> None:
     missing = [lab.ledger.fresh()]
     reply = lab.call("DescribeTransaction", id=missing)
-    if reply.code == 13:  # it may be named by its table, too
+    if reply.code == 13:  # the identifier may have to include the table
         missing = [*lab.new_table(), *missing]
         reply = lab.call("DescribeTransaction", id=missing)
     lab.must_fail(reply, [10])
@@ -335,7 +346,7 @@ def unknown(lab: Lab) -> None:
 
 
 def properties(lab: Lab, answer: Mapping[str, Any], identifier: list[str]) -> dict[str, str]:
-    """Return a transaction's properties, the same in an answer and in its description."""
+    """Check that an answer and a description agree on a transaction's properties; return them."""
     found = dict(lab.ok("DescribeTransaction", id=identifier).get("properties") or {})
     lab.same(found, dict(answer.get("properties") or {}), "the properties as described")
     return found
@@ -352,7 +363,8 @@ def unsetting(key: str, mode: str | None = None) -> dict[str, Any]:
     return {"unsetPropertyAction": {"key": key, **({} if mode is None else {"mode": mode})}}
 
 
-@check("LN-TRANSACTION-003", "Actions on a transaction take effect in order, each by its mode.",
+@check("LN-TRANSACTION-003",
+       "AlterTransaction applies its actions in order, each according to its mode.",
        _ALTER, "AlterTransaction", "DescribeTransaction", capabilities=_TABLES)  # fmt: skip
 def alter(lab: Lab) -> None:
     identifier = transaction(lab)
@@ -369,7 +381,9 @@ def alter(lab: Lab) -> None:
         lab.same({key: found.get(key) for key in due}, due, "the properties")
 
 
-@check("LN-TRANSACTION-004", "Actions on a transaction take effect all or none; mode Fail refuses.",
+@check("LN-TRANSACTION-004",
+       "AlterTransaction is atomic, and mode Fail rejects setting an existing or unsetting a "
+       "missing key.",
        "rest.yaml, AlterTransactionRequest: all or none; SetPropertyMode and UnsetPropertyMode",
        "AlterTransaction", "DescribeTransaction", capabilities=_TABLES)  # fmt: skip
 def alter_refused(lab: Lab) -> None:

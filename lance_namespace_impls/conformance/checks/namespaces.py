@@ -13,13 +13,13 @@ PROPERTIES = {"owner": "ana", "note": "two words"}
 
 
 def with_properties(lab: Lab, properties: dict[str, str] | None = None) -> list[str]:
-    """Return a new namespace with properties, where the catalog takes any."""
+    """Return a new namespace with properties; skip the check if the catalog rejects them."""
     identifier = lab.namespace_id()
     lab.maybe("CreateNamespace", id=identifier, properties=properties or PROPERTIES)
     return identifier
 
 
-@check("LN-NAMESPACE-CREATE-001", "A namespace that was created is there.", _MODES,
+@check("LN-NAMESPACE-CREATE-001", "A namespace exists after it was created.", _MODES,
        "CreateNamespace")  # fmt: skip
 def create(lab: Lab) -> None:
     first = lab.shape.no_namespace
@@ -30,14 +30,15 @@ def create(lab: Lab) -> None:
     lab.that(lab.exists("NamespaceExists", identifier), "the namespace to be there", "it is not")
 
 
-@check("LN-NAMESPACE-CREATE-002", "CreateNamespace of one that exists is code 2 in mode Create.",
+@check("LN-NAMESPACE-CREATE-002",
+       "CreateNamespace with mode Create fails with code 2 if the namespace exists.",
        _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def create_twice(lab: Lab) -> None:
     identifier = lab.new_namespace()
     lab.refused("CreateNamespace", [2], id=identifier, mode="Create")
 
 
-@check("LN-NAMESPACE-CREATE-003", "Without a mode CreateNamespace is in mode Create.",
+@check("LN-NAMESPACE-CREATE-003", "The default mode of CreateNamespace is Create.",
        _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def create_default_mode(lab: Lab) -> None:
     identifier = lab.new_namespace()
@@ -45,7 +46,7 @@ def create_default_mode(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-CREATE-004",
-       "CreateNamespace answers with the properties of the new namespace.",
+       "CreateNamespace returns the properties of the new namespace.",
        "rest.yaml, CreateNamespaceResponse", "CreateNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def create_answers_properties(lab: Lab) -> None:
@@ -54,7 +55,7 @@ def create_answers_properties(lab: Lab) -> None:
     lab.has(answer.get("properties"), PROPERTIES, "the answer's properties")
 
 
-@check("LN-NAMESPACE-CREATE-005", "Properties given to CreateNamespace are kept.",
+@check("LN-NAMESPACE-CREATE-005", "CreateNamespace stores the properties of the request.",
        "rest.yaml, CreateNamespaceRequest", "CreateNamespace", "DescribeNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def create_keeps_properties(lab: Lab) -> None:
@@ -64,7 +65,7 @@ def create_keeps_properties(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-CREATE-006",
-       "Mode ExistOk keeps an existing namespace with its properties.",
+       "Mode ExistOk keeps an existing namespace and its properties.",
        _MODES, "CreateNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def exist_ok_keeps(lab: Lab) -> None:
     identifier = with_properties(lab)
@@ -76,7 +77,7 @@ def exist_ok_keeps(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-CREATE-007",
-       "Mode ExistOk answers with the properties of the namespace that exists.",
+       "Mode ExistOk returns the properties of the existing namespace.",
        _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def exist_ok_answers(lab: Lab) -> None:
     identifier = with_properties(lab)
@@ -86,7 +87,7 @@ def exist_ok_answers(lab: Lab) -> None:
     lab.has(answer.get("properties"), PROPERTIES, "the answer's properties")
 
 
-@check("LN-NAMESPACE-CREATE-008", "Mode ExistOk makes a namespace that is missing.",
+@check("LN-NAMESPACE-CREATE-008", "Mode ExistOk creates a missing namespace.",
        _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def exist_ok_makes(lab: Lab) -> None:
     identifier = lab.namespace_id()
@@ -95,7 +96,7 @@ def exist_ok_makes(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-CREATE-009",
-       "Mode Overwrite replaces an empty namespace: old properties are gone.",
+       "Mode Overwrite replaces an empty namespace and discards its old properties.",
        _MODES, "CreateNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def overwrite(lab: Lab) -> None:
     identifier = with_properties(lab)
@@ -105,7 +106,7 @@ def overwrite(lab: Lab) -> None:
     lab.that("owner" not in found, "no property of before", found)
 
 
-@check("LN-NAMESPACE-CREATE-010", "Mode Overwrite makes a namespace that is missing.",
+@check("LN-NAMESPACE-CREATE-010", "Mode Overwrite creates a missing namespace.",
        _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def overwrite_makes(lab: Lab) -> None:
     identifier = lab.namespace_id()
@@ -114,7 +115,8 @@ def overwrite_makes(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-CREATE-011",
-       "Mode Overwrite of a namespace that holds another, or a table, is code 3 and changes nothing.",
+       "Mode Overwrite of a namespace with children changes nothing: code 3, or 0 or 13 if "
+       "unsupported.",
        f'{_MODES}; protocol semantics, "Errors"', "CreateNamespace", capabilities=["nested"])  # fmt: skip
 def overwrite_with_contents(lab: Lab) -> None:
     identifier = lab.new_namespace()
@@ -130,7 +132,7 @@ def overwrite_with_contents(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-CREATE-012",
-       "Modes are read in any case and with underscores: EXIST_OK is ExistOk.",
+       "CreateNamespace accepts its modes in any letter case and with underscores, like EXIST_OK.",
        _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def mode_spellings(lab: Lab) -> None:
     identifier = lab.new_namespace()
@@ -140,7 +142,8 @@ def mode_spellings(lab: Lab) -> None:
         lab.refused("CreateNamespace", [2], id=identifier, mode=spelling)
 
 
-@check("LN-NAMESPACE-CREATE-013", "An unknown mode of CreateNamespace is code 13.",
+@check("LN-NAMESPACE-CREATE-013",
+       "CreateNamespace with an unknown mode fails with code 13 and creates nothing.",
        _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def unknown_mode(lab: Lab) -> None:
     identifier = lab.namespace_id()
@@ -149,16 +152,19 @@ def unknown_mode(lab: Lab) -> None:
     lab.that(not there, "no namespace after code 13", "it is there")
 
 
-@check("LN-NAMESPACE-CREATE-014", "CreateNamespace below a missing namespace is code 1.",
+@check("LN-NAMESPACE-CREATE-014",
+       "CreateNamespace below a missing namespace fails with code 1 or 13.",
        _CODES, "CreateNamespace", capabilities=["nested"])  # fmt: skip
 def missing_parent(lab: Lab) -> None:
     parent = lab.namespace_id()
-    # A level that cannot hold namespaces at all is code 13.
+    # Code 13 if the level cannot contain namespaces at all.
     lab.refused("CreateNamespace", [1, 13], id=[*parent, lab.ledger.fresh()])
     lab.that(not lab.exists("NamespaceExists", parent), "no parent made on the way", "it is there")
 
 
-@check("LN-NAMESPACE-CREATE-015", "CreateNamespace under the name of a table is refused.",
+@check("LN-NAMESPACE-CREATE-015",
+       "CreateNamespace with the identifier of a table fails with code 2, 5 or 13 and keeps the "
+       "table.",
        "general specification, Object Name", "CreateNamespace",
        capabilities=["nested", "tables"])  # fmt: skip
 def name_of_a_table(lab: Lab) -> None:
@@ -167,7 +173,8 @@ def name_of_a_table(lab: Lab) -> None:
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
 
 
-@check("LN-NAMESPACE-CREATE-016", "Namespaces of one name in two parents are two namespaces.",
+@check("LN-NAMESPACE-CREATE-016",
+       "Namespaces with the same name in different parents are independent.",
        "general specification, Object Identifier", "CreateNamespace", "DescribeNamespace",
        capabilities=["nested"])  # fmt: skip
 def same_name_elsewhere(lab: Lab) -> None:
@@ -180,13 +187,13 @@ def same_name_elsewhere(lab: Lab) -> None:
         lab.has(answer.get("properties"), {"owner": owner}, f"properties of {identifier}")
 
 
-@check("LN-NAMESPACE-DESCRIBE-001", "DescribeNamespace of a missing namespace is code 1.",
+@check("LN-NAMESPACE-DESCRIBE-001", "DescribeNamespace of a missing namespace fails with code 1.",
        _CODES, "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def describe_missing(lab: Lab) -> None:
     lab.refused("DescribeNamespace", [1], id=lab.namespace_id())
 
 
-@check("LN-NAMESPACE-DESCRIBE-002", "DescribeNamespace of a dropped namespace is code 1.",
+@check("LN-NAMESPACE-DESCRIBE-002", "DescribeNamespace of a dropped namespace fails with code 1.",
        _CODES, "DescribeNamespace", "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def describe_dropped(lab: Lab) -> None:
     identifier = lab.new_namespace()
@@ -194,7 +201,7 @@ def describe_dropped(lab: Lab) -> None:
     lab.refused("DescribeNamespace", [1], id=identifier)
 
 
-@check("LN-NAMESPACE-DESCRIBE-003", "The root always exists.",
+@check("LN-NAMESPACE-DESCRIBE-003", "The root namespace always exists.",
        "general specification, Root Namespace", "DescribeNamespace", changes=False)  # fmt: skip
 def describe_root(lab: Lab) -> None:
     lab.ok("DescribeNamespace", id=[])
@@ -209,31 +216,32 @@ def describe_twice(lab: Lab) -> None:
     lab.same(second.get("properties"), first.get("properties"), "the properties read again")
 
 
-@check("LN-NAMESPACE-EXISTS-001", "NamespaceExists succeeds for a namespace that is there.",
+@check("LN-NAMESPACE-EXISTS-001", "NamespaceExists succeeds for an existing namespace.",
        "rest.yaml, NamespaceExists", "NamespaceExists", capabilities=["namespaces"])  # fmt: skip
 def exists(lab: Lab) -> None:
     lab.ok("NamespaceExists", id=lab.new_namespace())
 
 
-@check("LN-NAMESPACE-EXISTS-002", "NamespaceExists of a missing namespace is code 1.",
+@check("LN-NAMESPACE-EXISTS-002", "NamespaceExists of a missing namespace fails with code 1.",
        _CODES, "NamespaceExists", capabilities=["namespaces"])  # fmt: skip
 def exists_missing(lab: Lab) -> None:
     lab.refused("NamespaceExists", [1], id=lab.namespace_id())
 
 
-@check("LN-NAMESPACE-EXISTS-003", "NamespaceExists succeeds for the root.",
+@check("LN-NAMESPACE-EXISTS-003", "NamespaceExists succeeds for the root namespace.",
        "general specification, Root Namespace", "NamespaceExists", changes=False)  # fmt: skip
 def exists_root(lab: Lab) -> None:
     lab.ok("NamespaceExists", id=[])
 
 
-@check("LN-NAMESPACE-EXISTS-004", "A table is not a namespace: NamespaceExists of it is code 1.",
+@check("LN-NAMESPACE-EXISTS-004",
+       "NamespaceExists of a table fails with code 1 or 13: a table is not a namespace.",
        "rest.yaml, NamespaceExists", "NamespaceExists", capabilities=["nested", "tables"])  # fmt: skip
 def exists_table(lab: Lab) -> None:
     lab.refused("NamespaceExists", [1, 13], id=lab.any_table())
 
 
-@check("LN-NAMESPACE-EXISTS-005", "NamespaceExists of a dropped namespace is code 1.",
+@check("LN-NAMESPACE-EXISTS-005", "NamespaceExists of a dropped namespace fails with code 1.",
        _CODES, "NamespaceExists", "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def exists_dropped(lab: Lab) -> None:
     identifier = lab.new_namespace()
@@ -260,7 +268,7 @@ def alter_unsets(lab: Lab) -> None:
     lab.that("owner" not in found, "no property that was removed", found)
 
 
-@check("LN-NAMESPACE-ALTER-003", "AlterNamespace answers with the properties after the change.",
+@check("LN-NAMESPACE-ALTER-003", "AlterNamespace returns the properties after the change.",
        "rest.yaml, AlterNamespaceResponse", "AlterNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def alter_answers(lab: Lab) -> None:
@@ -272,7 +280,8 @@ def alter_answers(lab: Lab) -> None:
     lab.that("note" not in found, "no property that was removed", found)
 
 
-@check("LN-NAMESPACE-ALTER-004", "AlterNamespace of a missing namespace is code 1.",
+@check("LN-NAMESPACE-ALTER-004",
+       "AlterNamespace of a missing namespace fails with code 1 and creates nothing.",
        _CODES, "AlterNamespace", capabilities=["namespaces"])  # fmt: skip
 def alter_missing(lab: Lab) -> None:
     identifier = lab.namespace_id()
@@ -281,7 +290,7 @@ def alter_missing(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-ALTER-005",
-       "AlterNamespace with a key both set and unset is code 13 and changes nothing.",
+       "AlterNamespace fails with code 13 and changes nothing if a key is both set and unset.",
        _ALTER, "AlterNamespace", capabilities=["namespaces"])  # fmt: skip
 def alter_both(lab: Lab) -> None:
     identifier = with_properties(lab)
@@ -291,7 +300,7 @@ def alter_both(lab: Lab) -> None:
     lab.has(found, PROPERTIES, "the properties")
 
 
-@check("LN-NAMESPACE-ALTER-007", "Unsetting what is not set is fine, for namespaces and tables.",
+@check("LN-NAMESPACE-ALTER-007", "AlterNamespace succeeds if a property to unset does not exist.",
        f"{_ALTER} and AlterTable", "AlterNamespace", capabilities=["namespaces"])  # fmt: skip
 def alter_absent(lab: Lab) -> None:
     identifier = with_properties(lab)
@@ -305,7 +314,9 @@ def alter_absent(lab: Lab) -> None:
     lab.has(found, {"owner": "bob"}, "the properties of one that had none")
 
 
-@check("LN-NAMESPACE-CREATE-018", "Mode Overwrite of one that is not empty is code 3, no effect.",
+@check("LN-NAMESPACE-CREATE-018",
+       "Mode Overwrite of a namespace with a table changes nothing: code 3, or 0 or 13 if "
+       "unsupported.",
        'protocol semantics, "Errors"; rest.yaml, CreateNamespace', "CreateNamespace",
        capabilities=["namespaces", "tables"])  # fmt: skip
 def overwrite_held(lab: Lab) -> None:
@@ -318,7 +329,8 @@ def overwrite_held(lab: Lab) -> None:
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
 
 
-@check("LN-NAMESPACE-DESCRIBE-005", "A namespace has its own properties, none of its parent or child.",
+@check("LN-NAMESPACE-DESCRIBE-005",
+       "A namespace has only its own properties, not those of its parent or child.",
        _DESCRIBE, "DescribeNamespace", "CreateNamespace", capabilities=["nested"])  # fmt: skip
 def own_properties(lab: Lab) -> None:
     parent = with_properties(lab, {"outer": "1", "both": "outer"})
@@ -334,7 +346,8 @@ def own_properties(lab: Lab) -> None:
              "the parent's properties")  # fmt: skip
 
 
-@check("LN-NAMESPACE-CREATE-019", "The root cannot be created: it is there, and in no other namespace.",
+@check("LN-NAMESPACE-CREATE-019",
+       "CreateNamespace rejects the root namespace, which exists and is not listed in itself.",
        "general specification, Root Namespace", "CreateNamespace", "NamespaceExists")  # fmt: skip
 def root(lab: Lab) -> None:
     lab.refused("CreateNamespace", [0, 2, 13], id=[])

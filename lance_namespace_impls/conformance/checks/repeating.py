@@ -1,4 +1,4 @@
-"""What an operation did once for an object, it does again; what has another name is another thing."""
+"""Operations work the same when repeated, and different names refer to different objects."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _THINGS: dict[str, tuple[str, str, str, str, Callable[[str], dict[str, Any]]]] =
 }  # fmt: skip
 _ALIKE = (("v.1", "v.2"), ("v-1", "v_1"), ("Case", "case"), ("long" * 20 + "a", "long" * 20 + "b"),
           ("e%41", "eA"), ("a/b", "a/c"), ("a b", "a+b"), ("sch\u00f6n", "scho\u0308n"))  # fmt: skip
-"""Names that differ in one place; either may be refused."""
+"""Pairs of names that differ in one place; a server may reject either name."""
 
 
 def _gone(create: str, remove: str, name: str) -> dict[str, Any]:
@@ -81,13 +81,17 @@ def _apart(create: str, remove: str, listing: str, key: str, request: Any) -> Ca
 
 
 for _number, (_thing, _way) in enumerate(_THINGS.items()):
-    check(f"LN-AGAIN-{_number + 1:03}", f"A second {_thing} is made and removed as the first was.",
-          _EACH, *_way[:3], capabilities=_TABLES)(_again(*_way))  # fmt: skip
-    check(f"LN-APART-{_number + 1:03}", f"Each {_thing} has its own name, letter by letter.",
-          _NAMES, *_way[:3], capabilities=_TABLES)(_apart(*_way))  # fmt: skip
+    check(f"LN-AGAIN-{_number + 1:03}",
+          f"Creating and deleting the same {_thing} again works as it did the first time.", _EACH,
+          *_way[:3], capabilities=_TABLES)(_again(*_way))  # fmt: skip
+    check(f"LN-APART-{_number + 1:03}",
+          f"Similar {_thing} names are distinct: they are compared character by character.", _NAMES,
+          *_way[:3], capabilities=_TABLES)(_apart(*_way))  # fmt: skip
 
 
-@check("LN-AGAIN-004", "The same rows inserted twice are two versions, each told by its answer.",
+@check("LN-AGAIN-004",
+       "Inserting the same rows again adds them again, and each answer reports the current "
+       "version.",
        "rest.yaml, InsertIntoTableResponse: version of the table that the write made",
        "InsertIntoTable", "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def inserted(lab: Lab) -> None:
@@ -100,7 +104,9 @@ def inserted(lab: Lab) -> None:
         lab.same(lab.count(table), count, "the rows")
 
 
-@check("LN-AGAIN-005", "A name is made, dropped and made again with what is sent each time.",
+@check("LN-AGAIN-005",
+       "A table name can be created, overwritten and dropped repeatedly, and answers match "
+       "DescribeTable.",
        "rest.yaml, CreateTableResponse and DescribeTableResponse", "CreateTable", "DropTable",
        "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def made_again(lab: Lab) -> None:
@@ -121,7 +127,8 @@ def made_again(lab: Lab) -> None:
         lab.that(not lab.exists("TableExists", table), "the table to be gone", "it is there")
 
 
-@check("LN-AGAIN-006", "The second change of a property, a name or metadata counts as the first did.",
+@check("LN-AGAIN-006",
+       "Repeated changes of properties, metadata, columns and names take effect each time.",
        "rest.yaml, AlterTable, UpdateTableSchemaMetadata, AlterTableAddColumns and RenameTable",
        "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def altered_again(lab: Lab) -> None:
@@ -157,7 +164,8 @@ def altered_again(lab: Lab) -> None:
         lab.same(lab.ids(table), [1], "the ids under the new name")
 
 
-@check("LN-AGAIN-007", "A declared table counts as one with rows once it has some, and no sooner.",
+@check("LN-AGAIN-007",
+       "With include_declared false, ListTables returns a declared table only after it has rows.",
        "rest.yaml, ListTablesRequest, include_declared", "ListTables", "DeclareTable",
        "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def filled(lab: Lab) -> None:
@@ -174,7 +182,7 @@ def filled(lab: Lab) -> None:
                     break
 
 
-@check("LN-NAME-016", "Every table operation refuses an identifier with an empty name.",
+@check("LN-NAME-016", "Every table operation rejects an identifier with an empty name.",
        "general specification, Name and Identifier for Root Namespace; rest.yaml, InvalidInput",
        "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def empty_names(lab: Lab) -> None:
@@ -213,7 +221,8 @@ _ODD: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
-@check("LN-VALUE-013", "Values that other forms cannot hold come back with their type, written by each way.",
+@check("LN-VALUE-013",
+       "Values of unusual Arrow types keep their exact value and type with every write operation.",
        'protocol semantics, "Bodies that are not JSON objects"; Arrow columnar format', "CreateTable",
        "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def odd_values(lab: Lab) -> None:
@@ -243,7 +252,9 @@ def odd_values(lab: Lab) -> None:
                  [v.as_py() if field.name != "nanos" else v.value for v in due], field.name)  # fmt: skip
 
 
-@check("LN-VALUE-014", "All rows of a large table come, in order, from one batch or several.",
+@check("LN-VALUE-014",
+       "A query returns every row of a large table once, in write order, however the rows were "
+       "batched.",
        "rest.yaml, QueryTable: in the order in which they were written",
        "CreateTable", "InsertIntoTable", "MergeInsertIntoTable", "QueryTable",
        capabilities=_TABLES)  # fmt: skip
@@ -266,7 +277,8 @@ def many_rows(lab: Lab) -> None:
                  "whether each merged row is there once")  # fmt: skip
 
 
-@check("LN-VERSION-020", "Ten versions and more come by their numbers, newest first where asked.",
+@check("LN-VERSION-020",
+       "ListTableVersions with descending sorts more than ten versions by number, newest first.",
        "rest.yaml, ListTableVersionsRequest, descending", "ListTableVersions", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def many_versions(lab: Lab) -> None:
@@ -292,7 +304,7 @@ _NOTHING: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-@check("LN-WHOLE-011", "An empty list of what to do does nothing, or is refused.",
+@check("LN-WHOLE-011", "An empty list of changes is rejected or changes nothing.",
        "rest.yaml, the lists of the requests", "CreateTable", "InsertIntoTable", "QueryTable",
        "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def nothing_to_do(lab: Lab) -> None:
@@ -308,7 +320,9 @@ def nothing_to_do(lab: Lab) -> None:
         lab.that(kept <= found, f"versions {sorted(kept)} after {operation} of nothing", found)
 
 
-@check("LN-WHOLE-012", "A namespace operation on a table leaves the table, and finds no namespace.",
+@check("LN-WHOLE-012",
+       "Namespace operations on a table do not change the table and, except for DropNamespace, "
+       "fail.",
        'protocol semantics, "Errors"; general specification, "Object Name"', "CreateTable",
        "CreateNamespace", "QueryTable", capabilities=["tables", "nested"])  # fmt: skip
 def on_a_table(lab: Lab) -> None:
@@ -320,6 +334,6 @@ def on_a_table(lab: Lab) -> None:
         ("DescribeNamespace", {}), ("NamespaceExists", {}),
     ):  # fmt: skip
         reply = lab.call(operation, id=table, **request)
-        if operation != "DropNamespace":  # a catalog may take a missing one for dropped
+        if operation != "DropNamespace":  # a catalog may ignore a missing namespace
             lab.that(not reply.succeeded, f"{operation} of a table to fail", reply.outcome())
     unchanged(lab, before, state(lab, table), "namespace operations on it")

@@ -1,4 +1,4 @@
-"""Full-text queries, columns and metadata: each field in each place where it may stand."""
+"""Full-text queries, columns and metadata: each field in every position where it is allowed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def on_line(lab: Lab, table: list[str], of: dict[str, Any]) -> pa.Table:
     return branch_rows(lab, table, of["branch"]).rows if of else lab.query(table)
 
 
-@check("LN-SEARCH-080", "Scores follow boost and negative_boost; those of must and should add up.", _QUERIES,
+@check("LN-SEARCH-080",
+       "Search scores follow boost and negative_boost, and the scores of must and should are "
+       "added.", _QUERIES,
        *_TEXTS, capabilities=_TABLES)  # fmt: skip
 def scored(lab: Lab) -> None:
     table = indexed(lab, _FOXES)
@@ -99,7 +101,9 @@ def scored(lab: Lab) -> None:
     lab.that(half[1] < fox[1], "row 1 lower where a negative query finds it", half)
 
 
-@check("LN-SEARCH-081", "A node of none or two fields is code 13, a missing column 12 or 13, wherever it is.",
+@check("LN-SEARCH-081",
+       "At any depth, an invalid query node fails with code 13 and a missing column with code 12 "
+       "or 13.",
        _QUERIES, *_TEXTS, capabilities=_TABLES)  # fmt: skip
 def wrong_nodes(lab: Lab) -> None:
     table = indexed(lab, _FOXES)
@@ -118,7 +122,8 @@ def wrong_nodes(lab: Lab) -> None:
             lab.refused("QueryTable", [0, code, 13], **request, full_text_query=tree(**node))
 
 
-@check("LN-SEARCH-082", "Queries stand in one another, and without a column search all that have an index.",
+@check("LN-SEARCH-082",
+       "Full-text queries can be nested, and search every indexed column if they name none.",
        _QUERIES, *_TEXTS, capabilities=_TABLES)  # fmt: skip
 def anywhere(lab: Lab) -> None:
     table = given(lab, {"id": pa.array([1, 2, 3], pa.int64()), "text": ["red fox", "hen", "fox owl red"],
@@ -143,7 +148,9 @@ def anywhere(lab: Lab) -> None:
         lab.same(words(lab, table, query), due, f"the ids for {query}")
 
 
-@check("LN-SEARCH-083", "A full-text search gives the best rows first, from where k, offset and filter say.",
+@check("LN-SEARCH-083",
+       "A full-text search returns the best rows first, and applies k, offset, filter, fuzziness "
+       "and fast_search.",
        "rest.yaml, QueryTableRequest and MatchQuery", *_TEXTS, "InsertIntoTable", "ListTableIndices",
        capabilities=_TABLES)  # fmt: skip
 def best_first(lab: Lab) -> None:
@@ -192,7 +199,8 @@ _WRONG: tuple[tuple[str, str, Any, list[tuple[int, Any]]], ...] = (
 )  # fmt: skip
 
 
-@check("LN-COLUMN-060", "A change of columns that cannot be made has its code, and changes nothing.", _ALTER,
+@check("LN-COLUMN-060",
+       "An invalid change of columns fails with the specified code and changes nothing.", _ALTER,
        *_COLUMNS, capabilities=_TABLES)  # fmt: skip
 def wrong_changes(lab: Lab) -> None:
     rows = {"id": [1, 2**40], "name": ["a", None], "s": [{"u": 1, "v": "x"}] * 2}
@@ -209,8 +217,8 @@ def wrong_changes(lab: Lab) -> None:
         lab.same(state(lab, table), before, f"columns and rows after {operation} was refused")
 
 
-@check("LN-COLUMN-061", "Fields of a struct are read, cast, renamed and dropped by their path.", _ALTER,
-       *_COLUMNS, "AlterTableDropColumns", capabilities=_TABLES)  # fmt: skip
+@check("LN-COLUMN-061", "Fields of a struct can be read, cast, renamed and dropped by their path.",
+       _ALTER, *_COLUMNS, "AlterTableDropColumns", capabilities=_TABLES)  # fmt: skip
 def inner_fields(lab: Lab) -> None:
     table = structs(lab)
     add(lab, table, twice="s.u * 2")
@@ -228,8 +236,8 @@ def inner_fields(lab: Lab) -> None:
     lab.same([row["s"] for row in rows], [{"name": 1}, {"name": 2}], "the structs")
 
 
-@check("LN-COLUMN-062", "A field of a struct is renamed to no name that a sibling has.", _ALTER, *_COLUMNS,
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-COLUMN-062", "A field of a struct cannot be renamed to the name of a sibling.",
+       _ALTER, *_COLUMNS, capabilities=_TABLES)  # fmt: skip
 def siblings(lab: Lab) -> None:
     table = structs(lab)
     change = {"path": "s.u", "rename": "v"}
@@ -244,7 +252,9 @@ def structs(lab: Lab) -> list[str]:
     return given(lab, pa.Table.from_pylist(rows, schema))
 
 
-@check("LN-COLUMN-063", "A column of another type or nullability keeps values and nulls, on its line alone.",
+@check("LN-COLUMN-063",
+       "Changing the type or nullability of a column keeps values and nulls, and affects only its "
+       "branch.",
        f"{_ALTER}; rest.yaml, JsonArrowDataType", *_COLUMNS, capabilities=_TABLES)  # fmt: skip
 def types(lab: Lab) -> None:
     table = given(lab, {"i": pa.array([1, None, -3], pa.int64()), "f": [1.5, None, -2.25], "must": [1, 2, 3],
@@ -271,7 +281,9 @@ def types(lab: Lab) -> None:
         lab.same(fields(lab, table), main, "the columns of the main line")
 
 
-@check("LN-COLUMN-064", "Expressions give values to each row there is, and a free name can be taken anew.",
+@check("LN-COLUMN-064",
+       "New columns compute their expression for every existing row, and freed names can be "
+       "reused.",
        _ALTER, *_COLUMNS, "AlterTableDropColumns", "UpdateTable", capabilities=_TABLES)  # fmt: skip
 def expressions(lab: Lab) -> None:
     table = lab.new_table(1, 2, 3, 4)
@@ -299,7 +311,9 @@ def expressions(lab: Lab) -> None:
     lab.same([row[key] for key in ("half", "label", "big")], [40, "N4", "new"], "the row of 4")
 
 
-@check("LN-COLUMN-065", "What needs functions, jobs or views is done or code 0; nothing is left half done.",
+@check("LN-COLUMN-065",
+       "Requests that need functions, jobs or views succeed, or fail with code 0, 13 or 20 and "
+       "change nothing.",
        "rest.yaml, AddColumnsEntry, AlterTableBackfillColumns and CreateMaterializedView",
        "AlterTableAddColumns", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def functions(lab: Lab) -> None:
@@ -320,7 +334,7 @@ def functions(lab: Lab) -> None:
     lab.refused("CreateMaterializedView", [0, 13], **view)
 
 
-@check("LN-METADATA-060", "Metadata of schema and columns outlasts every kind of write.",
+@check("LN-METADATA-060", "Metadata of schema and columns survives every kind of write.",
        "rest.yaml, UpdateTableSchemaMetadata", *_METADATA, capabilities=_TABLES)  # fmt: skip
 def outlasting(lab: Lab) -> None:
     table = given(lab, people(1, 2, 3).replace_schema_metadata({"origin": "kit", "by": "a"}))
@@ -345,7 +359,8 @@ def outlasting(lab: Lab) -> None:
             lab.has((described.get("schema") or {}).get("metadata"), due, f"that after {operation}")
 
 
-@check("LN-METADATA-061", "Each entry is replaced or added to as it says, on the line that is named.",
+@check("LN-METADATA-061",
+       "UpdateFieldMetadata replaces or extends metadata per entry, and only on the named branch.",
        "rest.yaml, UpdateFieldMetadataEntry and branch", *_METADATA, capabilities=_TABLES)  # fmt: skip
 def entries(lab: Lab) -> None:
     table = structs(lab)

@@ -1,4 +1,4 @@
-"""Optional fields of requests: each does what rest.yaml says, and none is passed over."""
+"""Optional request fields: each has the effect described in rest.yaml, and none is ignored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALL = list(PEOPLE)
 # --- pages of every listing
 
 
-@check("LN-PAGE-013", "A page of ListNamespaces has no more names than its limit.", _PAGING,
+@check("LN-PAGE-013", "ListNamespaces returns at most limit names per page.", _PAGING,
        "ListNamespaces", capabilities=["namespaces"])  # fmt: skip
 def namespaces_limit(lab: Lab) -> None:
     made = [lab.new_namespace() for _ in range(3)]
@@ -30,7 +30,7 @@ def namespaces_limit(lab: Lab) -> None:
     lab.that(len(found) <= 2, "at most 2 names", found)
 
 
-@check("LN-PAGE-014", "A page of ListAllTables has no more identifiers than its limit.", _PAGING,
+@check("LN-PAGE-014", "ListAllTables returns at most limit identifiers per page.", _PAGING,
        "ListAllTables", capabilities=_TABLES)  # fmt: skip
 def all_limit(lab: Lab) -> None:
     make_tables(lab, place_for_tables(lab), 3)
@@ -53,8 +53,8 @@ def _walk_map(lab: Lab, operation: str, key: str, table: list[str]) -> list[str]
     raise Failed("the listing to end", "20 pages", lab.last)
 
 
-@check("LN-PAGE-015", "Pages of ListTableTags have their limit and give each tag once.", _PAGING,
-       "ListTableTags", "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-PAGE-015", "ListTableTags returns at most limit tags per page, and each tag once.",
+       _PAGING, "ListTableTags", "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def tag_pages(lab: Lab) -> None:
     table = lab.new_table()
     for name in ("one", "three", "two"):
@@ -63,7 +63,8 @@ def tag_pages(lab: Lab) -> None:
              "the tags")  # fmt: skip
 
 
-@check("LN-PAGE-016", "Pages of ListTableBranches have their limit and give each branch once.",
+@check("LN-PAGE-016",
+       "ListTableBranches returns at most limit branches per page, and each branch once.",
        _PAGING, "ListTableBranches", "CreateTableBranch", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def branch_pages(lab: Lab) -> None:
@@ -74,7 +75,8 @@ def branch_pages(lab: Lab) -> None:
     lab.same(sorted(found), ["one", "three", "two"], "the branches")
 
 
-@check("LN-PAGE-017", "Pages of ListTableIndices have their limit and give each index once.",
+@check("LN-PAGE-017",
+       "ListTableIndices returns at most limit indices per page, and each index once.",
        _PAGING, "ListTableIndices", "CreateTableScalarIndex", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def index_pages(lab: Lab) -> None:
@@ -85,7 +87,8 @@ def index_pages(lab: Lab) -> None:
              "the indices")  # fmt: skip
 
 
-@check("LN-PAGE-018", "Walking the pages of ListTableVersions newest first gives each once.",
+@check("LN-PAGE-018",
+       "ListTableVersions with descending and limit returns each version once, newest first.",
        _PAGING, "ListTableVersions", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def versions_descending(lab: Lab) -> None:
@@ -106,7 +109,7 @@ def versions_descending(lab: Lab) -> None:
     lab.same(found, [3, 2, 1], "the versions")
 
 
-@check("LN-PAGE-019", "include_declared holds for ListAllTables as well.",
+@check("LN-PAGE-019", "ListAllTables with include_declared false excludes declared tables.",
        "rest.yaml, ListAllTables", "ListAllTables", "DeclareTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def all_declared(lab: Lab) -> None:
@@ -120,7 +123,7 @@ def all_declared(lab: Lab) -> None:
 
 
 def _angles(lab: Lab) -> list[str]:
-    """Return a table where the nearest row by distance is another than by angle."""
+    """Return a table whose nearest row by distance is not the nearest row by angle."""
     table = lab.table_id()
     kind = pa.list_(pa.float32(), 2)
     rows = pa.table({
@@ -142,7 +145,7 @@ def _nearest(lab: Lab, table: list[str], **more: object) -> list[int]:
     return list(reply.rows.column("id").to_pylist())
 
 
-@check("LN-QUERY-018", "distance_type says how near rows are: cosine goes by the angle.", _QUERY,
+@check("LN-QUERY-018", "distance_type selects the distance metric: cosine compares angles.", _QUERY,
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def distance_type(lab: Lab) -> None:
     table = _angles(lab)
@@ -158,8 +161,8 @@ def distance_type(lab: Lab) -> None:
         ask("where there is an index by l2")
 
 
-@check("LN-QUERY-019", "lower_bound and upper_bound limit the distance.", _QUERY, "QueryTable",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-QUERY-019", "lower_bound and upper_bound limit the distance of the results.",
+       _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def bounds(lab: Lab) -> None:
     table = _angles(lab)  # squared distances 81, 2 and 13
     lab.same(_nearest(lab, table, upper_bound=10.0), [2], "the ids nearer than 10")
@@ -167,7 +170,7 @@ def bounds(lab: Lab) -> None:
     lab.same(_nearest(lab, table, lower_bound=10.0), [3, 1], "the ids not nearer than 10")
 
 
-@check("LN-QUERY-020", "vector_column says which column is searched.", _QUERY, "QueryTable",
+@check("LN-QUERY-020", "vector_column selects the column to search.", _QUERY, "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def vector_column(lab: Lab) -> None:
     table = _angles(lab)
@@ -175,7 +178,7 @@ def vector_column(lab: Lab) -> None:
     lab.same(_nearest(lab, table, vector_column="other", k=1), [3], "the nearest by other")
 
 
-@check("LN-QUERY-021", "column_aliases names columns anew.",
+@check("LN-QUERY-021", "column_aliases renames columns in the result.",
        "rest.yaml, QueryTableRequestColumns: the name a column gets in the answer", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def aliases(lab: Lab) -> None:
@@ -186,13 +189,13 @@ def aliases(lab: Lab) -> None:
     lab.same(sorted(reply.rows.column("number").to_pylist()), ALL, "the values")
 
 
-@check("LN-QUERY-022", "k counts the rows that the filter lets through.", _QUERY, "QueryTable",
+@check("LN-QUERY-022", "k limits the number of rows after filtering.", _QUERY, "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def filter_then_k(lab: Lab) -> None:
     lab.same(lab.ids(lab.shared_table(), filter="id > 7", k=3), [8, 9, 10], "the ids")
 
 
-@check("LN-QUERY-023", "A query gives the columns of the table and no others, with their types.",
+@check("LN-QUERY-023", "A query returns exactly the columns of the table, with their types.",
        _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def columns_and_types(lab: Lab) -> None:
     found = lab.query(lab.shared_table())
@@ -202,15 +205,16 @@ def columns_and_types(lab: Lab) -> None:
              {n: k.split("<")[0] for n, k in due.items()}, "the columns")  # fmt: skip
 
 
-@check("LN-QUERY-024", "A query gives as many rows as there are, up to k.", _QUERY, "QueryTable",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-QUERY-024", "A query returns k rows, or all rows if the table has fewer.",
+       _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def many(lab: Lab) -> None:
     table = lab.new_table(*range(1, 1501))
     lab.same(len(lab.ids(table, k=1200)), 1200, "the number of rows")
     lab.same(len(lab.ids(table, k=5000)), 1500, "the number of rows")
 
 
-@check("LN-COUNT-007", "version and predicate hold together.", "rest.yaml, CountTableRowsRequest",
+@check("LN-COUNT-007", "CountTableRows applies version and predicate together.",
+       "rest.yaml, CountTableRowsRequest",
        "CountTableRows", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def count_both(lab: Lab) -> None:
     table = lab.new_table()
@@ -222,7 +226,7 @@ def count_both(lab: Lab) -> None:
 # --- writes
 
 
-@check("LN-ROWS-UPDATE-008", "Each of several updates is made.", _UPDATE, "UpdateTable",
+@check("LN-ROWS-UPDATE-008", "UpdateTable applies each of several updates.", _UPDATE, "UpdateTable",
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def several_updates(lab: Lab) -> None:
     table = lab.new_table()
@@ -232,7 +236,8 @@ def several_updates(lab: Lab) -> None:
     lab.same((row["name"], row["score"]), ("new", 7.5), "the row")
 
 
-@check("LN-ROWS-UPDATE-009", "An update's value is an expression over the row.", _UPDATE,
+@check("LN-ROWS-UPDATE-009",
+       "UpdateTable evaluates the value of an update as an expression over the row.", _UPDATE,
        "UpdateTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def expression(lab: Lab) -> None:
     table = lab.new_table()
@@ -240,7 +245,7 @@ def expression(lab: Lab) -> None:
     lab.same(lab.ids(table), [*ALL[:8], 109, 110], "the ids")
 
 
-@check("LN-ROWS-UPDATE-010", "A write answers with a version after the one before.",
+@check("LN-ROWS-UPDATE-010", "Each write returns a later version than the write before it.",
        "rest.yaml, UpdateTableResponse, DeleteFromTableResponse and MergeInsertIntoTableResponse",
        "UpdateTable", "DeleteFromTable", "MergeInsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -260,7 +265,7 @@ def write_versions(lab: Lab) -> None:
             last = version
 
 
-@check("LN-ROWS-MERGE-009", "when_not_matched_by_source_delete_filt limits what is removed.",
+@check("LN-ROWS-MERGE-009", "when_not_matched_by_source_delete_filt limits which rows are removed.",
        "rest.yaml, MergeInsertIntoTable", "MergeInsertIntoTable", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def delete_filter(lab: Lab) -> None:
@@ -271,7 +276,7 @@ def delete_filter(lab: Lab) -> None:
     lab.same(lab.ids(table), ALL[:8], "the ids")
 
 
-@check("LN-ROWS-MERGE-010", "Without when_matched_update_all matched rows stay as they are.",
+@check("LN-ROWS-MERGE-010", "Without when_matched_update_all, matched rows stay unchanged.",
        "rest.yaml, MergeInsertIntoTable", "MergeInsertIntoTable", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def merge_inserts_only(lab: Lab) -> None:
@@ -284,8 +289,9 @@ def merge_inserts_only(lab: Lab) -> None:
     lab.same(len(found), len(ALL) + 1, "the number of rows")
 
 
-@check("LN-COLUMN-008", "Each of several new columns is added.", _COLUMNS, "AlterTableAddColumns",
-       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-COLUMN-008", "AlterTableAddColumns adds each of several columns.",
+       _COLUMNS, "AlterTableAddColumns", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def several_columns(lab: Lab) -> None:
     table = lab.new_table()
     lab.ok("AlterTableAddColumns", id=table, new_columns=[
@@ -306,7 +312,7 @@ def column_type(lab: Lab) -> None:
     lab.same(sorted(found.column("id").to_pylist()), ALL, "the values")
 
 
-@check("LN-COLUMN-010", "A change of columns answers with a version after the one before.",
+@check("LN-COLUMN-010", "Each change of columns returns a later version than the change before it.",
        _COLUMNS, "AlterTableAddColumns", "AlterTableDropColumns", "AlterTableAlterColumns",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def column_versions(lab: Lab) -> None:
@@ -323,7 +329,8 @@ def column_versions(lab: Lab) -> None:
         last = version
 
 
-@check("LN-METADATA-004", "UpdateFieldMetadata keeps other keys, and null removes one.",
+@check("LN-METADATA-004",
+       "UpdateFieldMetadata keeps the keys that it does not name, and null removes a key.",
        "rest.yaml, UpdateFieldMetadataEntry", "UpdateFieldMetadata", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def field_keys(lab: Lab) -> None:

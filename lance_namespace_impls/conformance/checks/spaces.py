@@ -1,4 +1,4 @@
-"""What an operation on a namespace does, it does at every level, by every name and every time."""
+"""Operations on namespaces behave the same at every level, with any name and when repeated."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _with_context(lab: Lab) -> Place:
 
 
 def _beside(lab: Lab) -> Place:
-    """Return a place beside namespaces that begin the same and hold what it will hold."""
+    """Return a place next to namespaces that extend its name and contain the same child names."""
     place = _fresh(lab)
     for end in ("0", "_1"):
         other = [*place.table[:-1], place.table[-1] + end]
@@ -114,15 +114,16 @@ def _as_fresh(
 for _number, (_kind, _prepare, _between) in enumerate(_KINDS):
     check(
         f"LN-ALIKE-6{_number:02}",
-        f"Calls on {_kind.rstrip(',')} give what they give on a fresh one.",
+        f"Calls return the same results on {_kind} as on a fresh namespace.",
         _SOURCE,
         "CreateNamespace",
         capabilities=["namespaces"],
     )(_as_fresh(_kind, _prepare, _between))
 
 
-@check("LN-ALIKE-620", "Calls on several namespaces in turns give what they give on each alone.", _SOURCE,
-       "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+@check("LN-ALIKE-620",
+       "Interleaved calls on several namespaces return the same results as on a single one.",
+       _SOURCE, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def in_turns(lab: Lab) -> None:
     places = [_fresh(lab)]
     if lab.shape.nested:
@@ -145,13 +146,14 @@ def _spelt(word: str) -> list[str]:
 
 
 def _same_in_all(lab: Lab, told: dict[str, dict[str, object]]) -> None:
-    """Compare what each word did in each of its spellings, none of which is the measure."""
+    """Check that all spellings of a word have the same effect; none of them is the reference."""
     for what, by_spelling in told.items():
         several = len({repr(found) for found in by_spelling.values()}) > 1
         lab.that(not several, f"{what} to do the same in every spelling", by_spelling)
 
 
-@check("LN-SPELT-001", "Modes and behaviors of namespaces do the same in every spelling.",
+@check("LN-SPELT-001",
+       "Modes and behaviors of namespace operations have the same effect in every spelling.",
        'protocol semantics, "Modes": any case; ExistOk, exist_ok and EXIST_OK are the same',
        "CreateNamespace", "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def spelt_namespaces(lab: Lab) -> None:
@@ -193,7 +195,8 @@ def spelt_namespaces(lab: Lab) -> None:
                 )
 
 
-@check("LN-SPELT-002", "Modes of tables and rows do the same in every letter case.",
+@check("LN-SPELT-002",
+       "Modes of CreateTable and InsertIntoTable have the same effect in every letter case.",
        "rest.yaml, the fields mode: in any letter case", "CreateTable", "QueryTable",
        capabilities=["tables"])  # fmt: skip
 def spelt_tables(lab: Lab) -> None:
@@ -231,7 +234,7 @@ _VALUES = {"plain": "1", "empty": "", "space": " a  b ", "lines": "a\nb\tc", "wi
            "quote'\"": "it's \"so\"", "percent%20": "a%20b+c&d=e"}  # fmt: skip
 
 
-@check("LN-PROPERTY-001", "Properties that one way of storing keeps, every way keeps, letter by letter.",
+@check("LN-PROPERTY-001", "Table properties are stored exactly, whichever operation sets them.",
        "rest.yaml, the fields properties of the requests and responses", "CreateTable", "DescribeTable",
        capabilities=["tables"])  # fmt: skip
 def of_tables(lab: Lab) -> None:
@@ -280,7 +283,7 @@ def of_tables(lab: Lab) -> None:
         raise Skipped("no way takes these properties")
 
 
-@check("LN-PROPERTY-002", "Properties of a namespace are kept letter by letter, however they are stored.",
+@check("LN-PROPERTY-002", "Namespace properties are stored exactly, whichever operation sets them.",
        "rest.yaml, the fields properties of the requests and responses", "CreateNamespace",
        "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def of_namespaces(lab: Lab) -> None:
@@ -308,7 +311,7 @@ def of_namespaces(lab: Lab) -> None:
         for found in ((reply.answer or {}).get("properties"), held):
             if found is not None:
                 lab.same({k: found.get(k) for k in _VALUES}, _VALUES, f"the properties after {way}")
-        # Each key is changed and taken away without the others.
+        # Each key can be removed without affecting the others.
         for number, name in enumerate(_VALUES):
             if (
                 held is None

@@ -33,7 +33,7 @@ def index_names(lab: Lab, table: list[str]) -> list[str]:
     return sorted(entry["index_name"] for entry in found)
 
 
-@check("LN-INDEX-001", "An index that was created is listed with its column.", _INDEX,
+@check("LN-INDEX-001", "A new index is listed with its column.", _INDEX,
        "CreateTableScalarIndex", "ListTableIndices", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def create(lab: Lab) -> None:
     table = indexed(lab)
@@ -42,37 +42,39 @@ def create(lab: Lab) -> None:
     lab.same(shown, [("by_id", ["id"])], "the indices")
 
 
-@check("LN-INDEX-002", "A table without indices lists none.", _INDEX, "ListTableIndices",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-INDEX-002", "ListTableIndices is empty for a table without indices.",
+       _INDEX, "ListTableIndices", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def none(lab: Lab) -> None:
     lab.same(index_names(lab, lab.shared_table()), [], "the indices")
 
 
-@check("LN-INDEX-003", "An index of a name that is taken is code 7.", _CODES,
-       "CreateTableScalarIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-INDEX-003", "CreateTableScalarIndex fails with code 7 if an index with the name exists.",
+       _CODES, "CreateTableScalarIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def twice(lab: Lab) -> None:
     table = indexed(lab)
     lab.refused("CreateTableScalarIndex", [7], id=table, column="name", index_type="BTREE",
                 name="by_id")  # fmt: skip
 
 
-@check("LN-INDEX-004", "An index on a column that is missing is code 12 or 13.", _COLUMN_CODES,
-       "CreateTableScalarIndex", "CreateTable", "ListTableIndices", capabilities=_TABLES)  # fmt: skip
+@check("LN-INDEX-004", "CreateTableScalarIndex on a missing column fails with code 12 or 13.",
+       _COLUMN_CODES, "CreateTableScalarIndex", "CreateTable", "ListTableIndices",
+       capabilities=_TABLES)  # fmt: skip
 def missing_column(lab: Lab) -> None:
     table = lab.new_table()
     lab.refused("CreateTableScalarIndex", NO_COLUMN, id=table, column="nothing", index_type="BTREE")
     lab.same(index_names(lab, table), [], "the indices")
 
 
-@check("LN-INDEX-005", "An unknown type of index is code 13.", _INDEX, "CreateTableScalarIndex",
-       "CreateTable", "ListTableIndices", capabilities=_TABLES)  # fmt: skip
+@check("LN-INDEX-005", "An unknown index type fails with code 13.",
+       _INDEX, "CreateTableScalarIndex", "CreateTable", "ListTableIndices",
+       capabilities=_TABLES)  # fmt: skip
 def unknown_type(lab: Lab) -> None:
     table = lab.new_table()
     lab.refused("CreateTableScalarIndex", [13], id=table, column="id", index_type="CAROUSEL")
     lab.same(index_names(lab, table), [], "the indices")
 
 
-@check("LN-INDEX-006", "DropTableIndex removes an index and keeps the others.", _INDEX,
+@check("LN-INDEX-006", "DropTableIndex removes one index and keeps the others.", _INDEX,
        "DropTableIndex", "CreateTableScalarIndex", "ListTableIndices", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def drop(lab: Lab) -> None:
@@ -82,15 +84,16 @@ def drop(lab: Lab) -> None:
     lab.same(index_names(lab, table), ["by_name"], "the indices")
 
 
-@check("LN-INDEX-007", "An index that is missing is code 6.", _CODES, "DropTableIndex",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-INDEX-007", "DropTableIndex of a missing index fails with code 6.",
+       _CODES, "DropTableIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def missing(lab: Lab) -> None:
     table = lab.new_table()
     lab.refused("DropTableIndex", [6], id=table, index_name="none")
 
 
-@check("LN-INDEX-012", "CreateTableIndex of a name that is taken is code 7.", _CODES,
-       "CreateTableIndex", "ListTableIndices", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-INDEX-012", "CreateTableIndex fails with code 7 if an index with the name exists.",
+       _CODES, "CreateTableIndex", "ListTableIndices", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def any_twice(lab: Lab) -> None:
     table = lab.new_table()
     lab.maybe("CreateTableIndex", id=table, column="id", index_type="BTREE", name="by_id")
@@ -98,13 +101,13 @@ def any_twice(lab: Lab) -> None:
     lab.refused("CreateTableIndex", [7], id=table, column="name", index_type="BTREE", name="by_id")
 
 
-@check("LN-INDEX-011", "Stats of an index that is missing are code 6.", _CODES,
+@check("LN-INDEX-011", "DescribeTableIndexStats of a missing index fails with code 6.", _CODES,
        "DescribeTableIndexStats", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def missing_stats(lab: Lab) -> None:
     lab.refused("DescribeTableIndexStats", [6], id=lab.shared_table(), index_name="none")
 
 
-@check("LN-INDEX-008", "DescribeTableIndexStats counts the rows of the index.", _INDEX,
+@check("LN-INDEX-008", "DescribeTableIndexStats counts the indexed and the unindexed rows.", _INDEX,
        "DescribeTableIndexStats", "CreateTableScalarIndex", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def stats(lab: Lab) -> None:
@@ -113,14 +116,15 @@ def stats(lab: Lab) -> None:
     lab.same(answer.get("num_unindexed_rows"), 0, "num_unindexed_rows")
 
 
-@check("LN-INDEX-009", "Indices of a missing table are code 4.", _CODES, "ListTableIndices",
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-INDEX-009", "ListTableIndices of a missing table fails with code 4.",
+       _CODES, "ListTableIndices", capabilities=_TABLES)  # fmt: skip
 def missing_table(lab: Lab) -> None:
     lab.refused("ListTableIndices", [4], id=lab.table_id())
 
 
-@check("LN-INDEX-010", "A query of an indexed column gives the same rows.", _INDEX, "QueryTable",
-       "CreateTableScalarIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-INDEX-010", "A query with a filter on an indexed column returns the correct rows.",
+       _INDEX, "QueryTable", "CreateTableScalarIndex", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def query(lab: Lab) -> None:
     table = indexed(lab)
     lab.same(lab.ids(table, filter="id >= 9"), [9, 10], "the ids")
@@ -137,8 +141,9 @@ def add(lab: Lab) -> None:
     lab.that((answer.get("version") or 0) > 1, "a version after the first", answer)
 
 
-@check("LN-COLUMN-002", "Adding a column that is there is refused.", _COLUMNS,
-       "AlterTableAddColumns", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-COLUMN-002", "AlterTableAddColumns fails with code 13 or 20 if the column exists.",
+       _COLUMNS, "AlterTableAddColumns", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def add_taken(lab: Lab) -> None:
     table = lab.new_table()
     lab.refused("AlterTableAddColumns", [13, 20], id=table,
@@ -157,8 +162,10 @@ def drop_columns(lab: Lab) -> None:
     lab.same(sorted(found.column("id").to_pylist()), ALL, "the ids")
 
 
-@check("LN-COLUMN-004", "Dropping a column that is missing is code 12 or 13.", _COLUMN_CODES,
-       "AlterTableDropColumns", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-COLUMN-004",
+       "AlterTableDropColumns with a missing column fails with code 12 or 13 and drops nothing.",
+       _COLUMN_CODES, "AlterTableDropColumns", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def drop_missing(lab: Lab) -> None:
     table = lab.new_table()
     lab.refused("AlterTableDropColumns", NO_COLUMN, id=table, columns=["name", "nothing"])
@@ -175,21 +182,21 @@ def rename(lab: Lab) -> None:
     lab.same(sorted(found.column("label").to_pylist()), sorted(f"n{i}" for i in ALL), "the values")
 
 
-@check("LN-COLUMN-006", "Altering a column that is missing is code 12 or 13.", _COLUMN_CODES,
-       "AlterTableAlterColumns", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-COLUMN-006", "AlterTableAlterColumns of a missing column fails with code 12 or 13.",
+       _COLUMN_CODES, "AlterTableAlterColumns", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def alter_missing(lab: Lab) -> None:
     lab.refused("AlterTableAlterColumns", NO_COLUMN, id=lab.new_table(),
                 alterations=[{"path": "nothing", "rename": "label"}])  # fmt: skip
 
 
-@check("LN-COLUMN-007", "Column changes of a missing table are code 4.", _CODES,
+@check("LN-COLUMN-007", "AlterTableAddColumns on a missing table fails with code 4.", _CODES,
        "AlterTableAddColumns", capabilities=_TABLES)  # fmt: skip
 def missing_table_columns(lab: Lab) -> None:
     lab.refused("AlterTableAddColumns", [4], id=lab.table_id(),
                 new_columns=[{"name": "a", "expression": "1"}])  # fmt: skip
 
 
-@check("LN-METADATA-001", "UpdateTableSchemaMetadata keeps and answers the metadata.",
+@check("LN-METADATA-001", "UpdateTableSchemaMetadata stores and returns the metadata.",
        "rest.yaml, UpdateTableSchemaMetadata", "UpdateTableSchemaMetadata", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def schema_metadata(lab: Lab) -> None:
@@ -200,7 +207,7 @@ def schema_metadata(lab: Lab) -> None:
     lab.has((described.get("schema") or {}).get("metadata"), {"a": "1"}, "the schema's metadata")
 
 
-@check("LN-METADATA-002", "UpdateFieldMetadata sets metadata of a column.",
+@check("LN-METADATA-002", "UpdateFieldMetadata sets the metadata of one column and of no other.",
        "rest.yaml, UpdateFieldMetadata", "UpdateFieldMetadata", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def field_metadata(lab: Lab) -> None:
@@ -215,7 +222,7 @@ def field_metadata(lab: Lab) -> None:
     lab.that(not fields["id"].get("metadata"), "no metadata of other columns", fields["id"])
 
 
-@check("LN-METADATA-003", "UpdateFieldMetadata of a column that is missing is code 12 or 13.",
+@check("LN-METADATA-003", "UpdateFieldMetadata of a missing column fails with code 12 or 13.",
        _COLUMN_CODES, "UpdateFieldMetadata", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def field_missing(lab: Lab) -> None:
     lab.refused("UpdateFieldMetadata", NO_COLUMN, id=lab.new_table(),
@@ -223,11 +230,11 @@ def field_missing(lab: Lab) -> None:
 
 
 def coverage(entry: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Return how many rows an index covers and how many not, None where it is not told."""
+    """Return the numbers of indexed and unindexed rows of an index, None if not reported."""
     return entry.get("num_indexed_rows"), entry.get("num_unindexed_rows")
 
 
-@check("LN-INDEX-017", "Rows added since an index was made are told as not covered.",
+@check("LN-INDEX-017", "Rows inserted after an index was created are reported as unindexed.",
        "rest.yaml, IndexContent and DescribeTableIndexStatsResponse", "ListTableIndices",
        "CreateTableScalarIndex", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def covered(lab: Lab) -> None:
@@ -243,7 +250,7 @@ def covered(lab: Lab) -> None:
         lab.same(coverage(reply.answer or {}), coverage(entry), "the coverage")
 
 
-@check("LN-INDEX-018", "An index goes with its column, and the others stay.",
+@check("LN-INDEX-018", "Dropping a column drops its index and keeps the others.",
        "rest.yaml, IndexContent: the columns the index is on; AlterTableDropColumns",
        "ListTableIndices", "CreateTableScalarIndex", "AlterTableDropColumns", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -255,7 +262,7 @@ def goes_with_column(lab: Lab) -> None:
     lab.same(lab.ids(table, filter="id = 3"), [3], "the ids")
 
 
-@check("LN-FRESH-012", "What is read twice, with no change between, is the same.",
+@check("LN-FRESH-012", "Two identical reads without a change between them return the same answer.",
        "rest.yaml, the answers of the operations that read", "CreateTable", "DescribeTable",
        capabilities=_TABLES)  # fmt: skip
 def read_twice(lab: Lab) -> None:
@@ -270,7 +277,7 @@ def read_twice(lab: Lab) -> None:
         Step("QueryTable", {"id": table, "vector": lab.no_vector(), "k": 100, "with_row_id": True}),
     ]
     first = [lab.call(step.operation, **step.request) for step in reads]
-    time.sleep(0.005)  # a time of the call in milliseconds is another one now
+    time.sleep(0.005)  # so that the time of the call in milliseconds differs
     for before in first:
         if before.succeeded:
             after = lab.call(before.step.operation, **before.step.request)
@@ -282,14 +289,15 @@ _READS = ("ListTableVersions", "DescribeTableVersion", "ListTableTags", "ListTab
 
 
 def _lasting(reply: Reply) -> object:
-    """Return what of an answer must not change by itself: credentials and contexts may."""
+    """Return the stable parts of an answer, without credentials and contexts."""
     if reply.rows is not None:
         return sorted(reply.rows.to_pylist(), key=repr)
     answer = dict(reply.answer or {})
     return {k: v for k, v in answer.items() if k not in ("storage_options", "context")}
 
 
-@check("LN-INDEX-019", "Stats of an index count at least one, of its own type.",
+@check("LN-INDEX-019",
+       "DescribeTableIndexStats reports the type of the index and at least one index.",
        "rest.yaml, DescribeTableIndexStatsResponse", "DescribeTableIndexStats",
        "CreateTableScalarIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def index_stats(lab: Lab) -> None:
@@ -304,7 +312,8 @@ def index_stats(lab: Lab) -> None:
         lab.same(told, kind, "index_type")
 
 
-@check("LN-INDEX-020", "An index of a kind that there is not is code 13, and is not made.",
+@check("LN-INDEX-020",
+       "CreateTableScalarIndex with an unknown index type fails with code 13 and creates no index.",
        "rest.yaml, CreateTableIndexRequest", "CreateTableScalarIndex", "ListTableIndices",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def unknown_kind(lab: Lab) -> None:
@@ -313,7 +322,7 @@ def unknown_kind(lab: Lab) -> None:
     lab.same(index_names(lab, table), [], "the indices")
 
 
-@check("LN-COLUMN-016", "A new column that cannot be made is refused, and changes nothing.",
+@check("LN-COLUMN-016", "AlterTableAddColumns with one invalid column fails and adds no column.",
        f"{_COLUMNS}; {_CODES}", "AlterTableAddColumns", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def bad_columns(lab: Lab) -> None:
@@ -324,7 +333,8 @@ def bad_columns(lab: Lab) -> None:
     )  # fmt: skip
 
 
-@check("LN-COLUMN-017", "A column that cannot be altered so is refused, and changes nothing.",
+@check("LN-COLUMN-017",
+       "AlterTableAlterColumns with one invalid alteration fails and changes no column.",
        f"{_COLUMNS}; {_CODES}", "AlterTableAlterColumns", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def bad_alterations(lab: Lab) -> None:
@@ -338,7 +348,7 @@ def bad_alterations(lab: Lab) -> None:
 def _all_or_none(
     lab: Lab, operation: str, key: str, good: Mapping[str, Any], *wrong: Mapping[str, Any]
 ) -> None:
-    """Fail unless a change that is right is not made beside one that is refused."""
+    """Check that a valid change is not applied if the same request contains an invalid one."""
     table = lab.new_table()
     before = lab.query(table).column_names
     for each in wrong:
@@ -346,7 +356,7 @@ def _all_or_none(
         lab.same(lab.query(table).column_names, before, f"the columns after {each}")
 
 
-@check("LN-METADATA-006", "UpdateFieldMetadata changes every field that it names, and no other.",
+@check("LN-METADATA-006", "UpdateFieldMetadata changes every field that it names and no other.",
        "rest.yaml, UpdateFieldMetadataRequest and UpdateFieldMetadataResponse", "UpdateFieldMetadata",
        "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def several_fields(lab: Lab) -> None:
@@ -364,7 +374,8 @@ def several_fields(lab: Lab) -> None:
     lab.that(not found.get("score"), "no metadata of another field", found)
 
 
-@check("LN-COLUMN-018", "A column can be renamed and get another type at once.",
+@check("LN-COLUMN-018",
+       "AlterTableAlterColumns can rename a column and change its type in one call.",
        _COLUMNS, "AlterTableAlterColumns", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def renamed_and_cast(lab: Lab) -> None:
     table = lab.new_table()
@@ -376,7 +387,7 @@ def renamed_and_cast(lab: Lab) -> None:
     lab.same(sorted(found.column("number").to_pylist()), ALL, "the values")
 
 
-@check("LN-INDEX-021", "An index of a column that is renamed is listed with the new name.",
+@check("LN-INDEX-021", "ListTableIndices reports the new name of an indexed column after a rename.",
        "rest.yaml, IndexContent: names of the columns the index is on; AlterTableAlterColumns",
        "ListTableIndices", "CreateTableScalarIndex", "AlterTableAlterColumns", "CreateTable",
        capabilities=_TABLES)  # fmt: skip

@@ -1,4 +1,4 @@
-"""What holds over HTTP for every operation: identifiers, bodies, routes, headers and connections."""
+"""HTTP rules for every operation: identifiers, bodies, routes, headers and connections."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ CALLS: dict[str, tuple[bytes | None, dict[str, Any]]] = {
     "DeregisterTable": (None, {}),
     "DropTable": (None, {}),
 }  # fmt: skip
-"""Calls on a table, each with what it needs; the ones that remove it last."""
+"""Calls on a table with their required fields; the calls that remove the table come last."""
 
 
 def supported(lab: Lab, operation: str) -> bool:
-    """Return whether the target has shown or claimed that it can do an operation."""
+    """Return whether the target claims to support an operation or has executed it."""
     return operation in (lab.claimed or ()) or operation in lab.worked
 
 
 def json_calls(lab: Lab) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return each operation on a table that takes a JSON body and is supported, and its fields."""
+    """Yield each supported table operation with a JSON body, and the fields of its request."""
     for name, (_, request) in CALLS.items():
         if OPERATIONS[name].body is Body.JSON and supported(lab, name):
-            if name == "RenameTable":  # a target that takes what is wrong gives the table this name
+            if name == "RenameTable":  # the new name if the target accepts an invalid request
                 new = lab.table_id()
                 lab.ledger.made("table", tuple(new))
                 request = {"new_table_name": new[-1]}
@@ -63,14 +63,16 @@ def json_calls(lab: Lab) -> Iterator[tuple[str, dict[str, Any]]]:
 def must_refuse(
     lab: Lab, name: str, table: list[str], request: dict[str, Any], body: bytes
 ) -> None:
-    """Send another body than a call's own, and judge that it is refused."""
+    """Send a call with a different body and check that it is rejected."""
     path, query, _, headers = route(OPERATIONS[name], {"id": table, **request}, None)
     reply = raw(lab, name, path, body, query=query, headers=headers)
     if not reply.no_route and reply.code != 0:
         lab.must_fail(reply, [13])
 
 
-@check("LN-WIRE-ALL-001", "Every operation on a table refuses a body with another id, code 13.", _IDS,
+@check("LN-WIRE-ALL-001",
+       "Every table operation with a JSON body fails with code 13 if the body contains a "
+       "different id.", _IDS,
        "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def other_ids(lab: Lab) -> None:
     table, other = lab.new_table(1, 2), lab.new_table(3)
@@ -79,7 +81,9 @@ def other_ids(lab: Lab) -> None:
     lab.same((lab.ids(table), lab.ids(other)), ([1, 2], [3]), "the ids of both tables")
 
 
-@check("LN-WIRE-ALL-002", "Every operation on a table refuses a body that is no JSON object, code 13.",
+@check("LN-WIRE-ALL-002",
+       "Every table operation with a JSON body fails with code 13 if the body is not a JSON "
+       "object.",
        _INPUT, "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def bad_bodies(lab: Lab) -> None:
     table = lab.new_table(1, 2)
@@ -96,7 +100,8 @@ def _required(name: str) -> list[str]:
     return [field.key for field in found if field.required]
 
 
-@check("LN-WIRE-ALL-003", "A required field that is missing or of another type is code 13.",
+@check("LN-WIRE-ALL-003",
+       "A required field that is missing or has the wrong type fails with code 13.",
        "rest.yaml, the required fields of the request schemas; protocol semantics, Errors, code 13",
        "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def required_fields(lab: Lab) -> None:
@@ -110,7 +115,8 @@ def required_fields(lab: Lab) -> None:
     lab.same(lab.ids(table), [1, 2], "the ids")
 
 
-@check("LN-WIRE-ALL-004", "Each operation on a table is at POST /<OperationId> where one is.",
+@check("LN-WIRE-ALL-004",
+       "Every table operation accepts POST /<OperationId> if the server has routes by name.",
        'general specification, "Routes"; a server without them is skipped', "DescribeTable",
        level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
 def by_name(lab: Lab) -> None:
@@ -129,7 +135,8 @@ def by_name(lab: Lab) -> None:
     lab.same((answer.answer or {}).get("count"), 2, "the number of rows")
 
 
-@check("LN-WIRE-ALL-005", "Names of a route are joined by the delimiter in every table operation.",
+@check("LN-WIRE-ALL-005",
+       "Every read of a table splits the id in the path at the requested delimiter.",
        _IDS, "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def delimiters(lab: Lab) -> None:
     table = lab.new_table(1, 2)
@@ -151,7 +158,8 @@ def delimiters(lab: Lab) -> None:
                      f"the outcome of {name} with the delimiter {delimiter}")  # fmt: skip
 
 
-@check("LN-WIRE-ALL-006", "A read that sends null for what it does not ask is as good as without.",
+@check("LN-WIRE-ALL-006",
+       "A read with null in its optional fields behaves as if the fields were absent.",
        "rest.yaml, info: a field that is absent and one that is null are the same", "DescribeTable",
        level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
 def nulls(lab: Lab) -> None:
@@ -171,7 +179,9 @@ def nulls(lab: Lab) -> None:
                  f"the outcome of {name} with nulls")  # fmt: skip
 
 
-@check("LN-WIRE-CREATE-001", "x-lance-table-location and x-lance-table-properties stand for fields.",
+@check("LN-WIRE-CREATE-001",
+       "CreateTable accepts the x-lance-table-properties header, and reads it correctly or "
+       "ignores it.",
        _BODIES, "CreateTable", "DescribeTable", level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
 def create_headers(lab: Lab) -> None:
     table = lab.table_id()
@@ -180,12 +190,12 @@ def create_headers(lab: Lab) -> None:
     reply = raw(lab, "CreateTable", table_path(lab, table, "create"), plain(1), headers=headers)
     lab.must_succeed(reply)
     found = lab.ok("DescribeTable", id=table).get("properties") or {}
-    if "owner" in found:  # clients may send the headers; nothing says that a server reads them
+    if "owner" in found:  # clients may send the headers, but no rule requires servers to read them
         lab.same(found["owner"], "ana", "the property")
     lab.same(lab.count(table), 1, "the number of rows")
 
 
-@check("LN-WIRE-BODY-012", "Text in a JSON body may be written with escapes, and is UTF-8 otherwise.",
+@check("LN-WIRE-BODY-012", "Text in a JSON body may be escaped or plain UTF-8.",
        "RFC 8259, strings", "DeclareTable", "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def escapes(lab: Lab) -> None:
     for ascii_only in (True, False):
@@ -202,7 +212,8 @@ def escapes(lab: Lab) -> None:
         lab.has(found, {"note": "ünï 日本 🙂"}, "the properties")
 
 
-@check("LN-WIRE-BODY-013", "Rows that answer a query are one Arrow file, with its columns if empty.",
+@check("LN-WIRE-BODY-013",
+       "QueryTable returns one complete Arrow file, which contains the columns even without rows.",
        _BODIES, "QueryTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
 def files(lab: Lab) -> None:
     table = lab.shared_table()
@@ -220,7 +231,8 @@ def files(lab: Lab) -> None:
         )
 
 
-@check("LN-WIRE-BODY-014", "A body of rows that ends early is code 13 and leaves everything as it was.",
+@check("LN-WIRE-BODY-014",
+       "A body with truncated or invalid rows fails with code 13 and changes nothing.",
        "rest.yaml, InsertIntoTable: a body that is no such stream; MergeInsertIntoTable",
        "InsertIntoTable", "MergeInsertIntoTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
 def cut(lab: Lab) -> None:
@@ -244,7 +256,8 @@ def cut(lab: Lab) -> None:
     lab.same(lab.ids(table), [1, 2], "the ids")
 
 
-@check("LN-WIRE-QUERY-008", "Flags in the query are read as true and false, and hold with the body's.",
+@check("LN-WIRE-QUERY-008",
+       "Boolean query parameters accept true and false, also in requests with a body.",
        "rest.yaml, the parameters of the operations", "ListTables", "DescribeTable",
        "CreateTable", "DeclareTable", capabilities=_HTTP)  # fmt: skip
 def flags(lab: Lab) -> None:
@@ -277,7 +290,7 @@ def flags(lab: Lab) -> None:
         )
 
 
-@check("LN-WIRE-QUERY-009", "DropTableIndex and the lists of tags and versions take their query.",
+@check("LN-WIRE-QUERY-009", "ListTableVersions reads descending and limit from the query string.",
        "rest.yaml, the parameters of the operations", "ListTableVersions", "InsertIntoTable",
        "CreateTable", capabilities=_HTTP)  # fmt: skip
 def list_queries(lab: Lab) -> None:
@@ -290,7 +303,8 @@ def list_queries(lab: Lab) -> None:
     lab.same(found, [2], "the newest version")
 
 
-@check("LN-WIRE-ERROR-003", "Every failure has its status, its code and words, over all operations.",
+@check("LN-WIRE-ERROR-003",
+       "Every table operation on a missing table fails with status 404, code 4 and a message.",
        'protocol semantics, "Errors"', "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def failures(lab: Lab) -> None:
     missing = lab.table_id()
@@ -306,7 +320,8 @@ def failures(lab: Lab) -> None:
         lab.that(bool(reply.message.strip()), "words", reply.outcome())
 
 
-@check("LN-WIRE-CONNECTION-001", "A connection goes on after a failure, and after a body that was refused.",
+@check("LN-WIRE-CONNECTION-001",
+       "A connection stays usable after a failure and after a rejected body.",
        "RFC 9112, Persistence", "DescribeTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
 def connection(lab: Lab) -> None:
     target = lab.target
