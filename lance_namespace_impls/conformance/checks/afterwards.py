@@ -1,4 +1,4 @@
-"""More answers that must follow each change at once: each call is asked before and after."""
+"""More responses that must reflect each change immediately: calls are made before and after it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .operations import sensible_call
 _TABLES = ["tables"]
 
 
-@check("LN-FRESH-006", "Counts and rows follow restores and new columns at once.",
-       "rest.yaml, RestoreTable: makes an earlier version current again",
-       "RestoreTable", "AlterTableAddColumns", "InsertIntoTable", "CountTableRows", "QueryTable",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-FRESH-006", "Counts and rows immediately reflect restores and new columns.",
+       "rest.yaml, RestoreTable: makes an earlier version current again", "RestoreTable",
+       "AlterTableAddColumns", "InsertIntoTable", "CountTableRows", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def restores(lab: Lab) -> None:
     table = two_versions(lab)
     lab.same(lab.count(table), len(PEOPLE) + 1, "the number of rows")
@@ -31,9 +31,9 @@ def restores(lab: Lab) -> None:
     lab.same(lab.query(table).column_names, [*before, "twice"], "the columns")
 
 
-@check("LN-FRESH-007", "ListTables and DescribeTable follow RenameTable at once.",
-       "rest.yaml, RenameTable: gives the table the name `new_table_name`",
-       "RenameTable", "ListTables", "DescribeTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-FRESH-007", "ListTables and DescribeTable immediately reflect RenameTable.",
+       "rest.yaml, RenameTable: gives the table the name `new_table_name`", "RenameTable",
+       "ListTables", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def renames(lab: Lab) -> None:
     table, new = lab.any_table(), lab.table_id()
     parent = table[:-1]
@@ -51,9 +51,9 @@ def renames(lab: Lab) -> None:
     lab.same(shown(), [False, True] * 3, "whether each name is there")
 
 
-@check("LN-FRESH-008", "Answers on namespaces follow each change at once.",
-       "rest.yaml, DropNamespace: removes a namespace from the catalog",
-       "CreateNamespace", "DropNamespace", "ListNamespaces", "NamespaceExists",
+@check("LN-FRESH-008", "Responses about namespaces immediately reflect each change.",
+       "rest.yaml, DropNamespace: removes a namespace from the catalog", "CreateNamespace",
+       "DropNamespace", "ListNamespaces", "NamespaceExists",
        capabilities=["namespaces"])  # fmt: skip
 def namespaces(lab: Lab) -> None:
     namespace = lab.namespace_id()
@@ -74,7 +74,7 @@ def namespaces(lab: Lab) -> None:
 
 
 def found_once_made(lab: Lab, identifier: list[str], kind: str, make: Callable[[], object]) -> None:
-    """Ask whatever reads an object before and after it is made, and after it was dropped."""
+    """Call all operations that read an object before and after its creation, and after its drop."""
     parts = {"table": "/v1/table/{id}/", "namespace": "/v1/namespace/{id}/"}
     reads = [
         row.name for row in OPERATIONS.values()
@@ -93,7 +93,8 @@ def found_once_made(lab: Lab, identifier: list[str], kind: str, make: Callable[[
         lab.same(missing(), asked, f"what does not find the {kind} that was dropped")
 
 
-@check("LN-FRESH-016", "A table asked for before is found once it is made, and no longer when dropped.",
+@check("LN-FRESH-016",
+       "A table requested before its creation is found once created, and not found once dropped.",
        "rest.yaml, CreateTable: makes a table; DropTable; TableNotFound", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def found_table(lab: Lab) -> None:
@@ -103,7 +104,9 @@ def found_table(lab: Lab) -> None:
     )
 
 
-@check("LN-FRESH-017", "A namespace asked for before is found once it is made, and no longer when dropped.",
+@check("LN-FRESH-017",
+       "A namespace requested before its creation is found once created, and not found once "
+       "dropped.",
        "rest.yaml, CreateNamespace: makes a namespace; DropNamespace; NamespaceNotFound",
        "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def found_namespace(lab: Lab) -> None:
@@ -111,7 +114,7 @@ def found_namespace(lab: Lab) -> None:
     found_once_made(lab, namespace, "namespace", lambda: lab.given("CreateNamespace", id=namespace))
 
 
-@check("LN-FRESH-009", "Properties follow each change at once.",
+@check("LN-FRESH-009", "DescribeNamespace immediately reflects each change of the properties.",
        "rest.yaml, AlterNamespace: sets the properties", "AlterNamespace", "DescribeNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def properties(lab: Lab) -> None:
@@ -123,7 +126,7 @@ def properties(lab: Lab) -> None:
         lab.has(found, {"key": value}, "the properties")
 
 
-@check("LN-FRESH-010", "GetTableStats follows deletions at once.",
+@check("LN-FRESH-010", "GetTableStats immediately reflects deletions.",
        "rest.yaml, GetTableStatsRequest: figures on a table's latest version", "GetTableStats",
        "DeleteFromTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def stats(lab: Lab) -> None:
@@ -134,7 +137,7 @@ def stats(lab: Lab) -> None:
         lab.same(lab.ok("GetTableStats", id=table).get("num_rows"), left, "num_rows")
 
 
-@check("LN-FRESH-011", "Branches follow each change at once.",
+@check("LN-FRESH-011", "ListTableBranches immediately reflects each change.",
        "rest.yaml, DeleteTableBranch: removes a branch", "CreateTableBranch", "DeleteTableBranch",
        "ListTableBranches", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branches(lab: Lab) -> None:
@@ -164,7 +167,7 @@ WRITES: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
     ("CreateTableScalarIndex", None, {"column": "id", "index_type": "BTREE", "name": "by_id"}),
     ("RestoreTable", None, {"version": 1}),
 )
-"""Every way to make a new version of a table of people."""
+"""Every kind of write that creates a version of a table of people."""
 
 
 @check("LN-FRESH-013", "Versions, columns, counts and stats agree after every kind of write.",
@@ -186,7 +189,7 @@ def after_each_write(lab: Lab) -> None:
 
 
 def agreed(lab: Lab, table: list[str], before: int) -> int:
-    """Return the newest version, after one before, as everything that tells it does."""
+    """Return the newest version; it must be later than `before`, and all operations must agree."""
     described = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
     version = int(described.get("version") or 0)
     lab.that(version > before, f"a version after {before}", version)
@@ -203,7 +206,7 @@ def agreed(lab: Lab, table: list[str], before: int) -> int:
     return version
 
 
-@check("LN-TABLE-ALTER-008", "Properties of a table stay, whatever is written to it.",
+@check("LN-TABLE-ALTER-008", "Writes to a table do not change its properties.",
        "rest.yaml, AlterTable and the operations that write", "CreateTable", "DescribeTable",
        capabilities=_TABLES)  # fmt: skip
 def properties_stay(lab: Lab) -> None:

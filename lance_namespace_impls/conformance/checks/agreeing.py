@@ -1,4 +1,4 @@
-"""What two operations tell of one object is the same."""
+"""Different operations return the same values for one object."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FIELDS = ("location", "properties", "managed_versioning")
 def _agree(
     lab: Lab, answer: Mapping[str, Any], told: Mapping[str, Any], fields: Sequence[str], what: str
 ) -> None:
-    """Compare what an answer holds with what a description tells; an absent field tells nothing."""
+    """Compare fields of a response with those of a description; absent fields are ignored."""
     for key in fields:
         found, due = answer.get(key), told.get(key)
         if found is not None and (found or due):
@@ -34,7 +34,8 @@ def _described(lab: Lab, table: list[str]) -> Mapping[str, Any]:
     return lab.ok("DescribeTable", id=table)
 
 
-@check("LN-AGREE-001", "CreateNamespace and AlterNamespace answer the properties that are described.",
+@check("LN-AGREE-001",
+       "CreateNamespace and AlterNamespace return the same properties as DescribeNamespace.",
        "rest.yaml, CreateNamespaceResponse and AlterNamespaceResponse: as the catalog holds them",
        "CreateNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def namespaces(lab: Lab) -> None:
@@ -54,7 +55,8 @@ def namespaces(lab: Lab) -> None:
     _agree(lab, answer, lab.ok("DescribeNamespace", id=namespace), ["properties"], "AlterNamespace")
 
 
-@check("LN-AGREE-002", "What makes or alters a table answers of it what DescribeTable tells.",
+@check("LN-AGREE-002",
+       "Operations that create or alter a table return the same values as DescribeTable.",
        "rest.yaml, the responses of CreateTable, DeclareTable, RegisterTable and AlterTable",
        "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def tables(lab: Lab) -> None:
@@ -83,7 +85,7 @@ def tables(lab: Lab) -> None:
         raise Skipped("no table with properties can be made")
 
 
-@check("LN-AGREE-003", "RegisterTable answers of a table what DescribeTable tells.",
+@check("LN-AGREE-003", "RegisterTable returns the same values as DescribeTable.",
        "rest.yaml, RegisterTableResponse: as the catalog now holds them", "RegisterTable",
        "DeregisterTable", "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def registered(lab: Lab) -> None:
@@ -101,7 +103,7 @@ def registered(lab: Lab) -> None:
         )
         told = _described(lab, table)
         _agree(lab, answer, told, ("location", "managed_versioning"), "RegisterTable")
-        # What begins with lance. is the format's: it may be looked up at another moment.
+        # Properties named lance.* come from the format and may be read at different times.
         answered, described = (
             {k: v for k, v in (found or {}).items() if not k.startswith("lance.")}
             for found in (answer.get("properties"), told.get("properties"))
@@ -127,7 +129,7 @@ def _gone(operation: str) -> Callable[[Lab], None]:
 for _number, _operation in ((4, "DropTable"), (5, "DeregisterTable")):
     check(
         f"LN-AGREE-{_number:03}",
-        f"{_operation} answers what the table was, as it was described before.",
+        f"{_operation} returns the same values as an earlier DescribeTable.",
         f"rest.yaml, {_operation}Response",
         _operation,
         "CreateTable",
@@ -136,7 +138,7 @@ for _number, _operation in ((4, "DropTable"), (5, "DeregisterTable")):
     )(_gone(_operation))
 
 
-@check("LN-AGREE-006", "DropNamespace answers the properties that the namespace had.",
+@check("LN-AGREE-006", "DropNamespace returns the properties that the namespace had.",
        "rest.yaml, DropNamespaceResponse", "DropNamespace", "CreateNamespace", "DescribeNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def dropped(lab: Lab) -> None:
@@ -148,7 +150,7 @@ def dropped(lab: Lab) -> None:
         _agree(lab, lab.ok("DropNamespace", id=namespace), told, ["properties"], "DropNamespace")
 
 
-@check("LN-AGREE-007", "With detailed metadata DescribeTable fills version, schema and stats.",
+@check("LN-AGREE-007", "With detailed metadata, DescribeTable returns version, schema and stats.",
        "rest.yaml, DescribeTableResponse: filled when detailed metadata was asked for",
        "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def filled(lab: Lab) -> None:
@@ -176,7 +178,7 @@ def _shape(fields: Any) -> list[Any]:
     ]  # fmt: skip
 
 
-@check("LN-AGREE-008", "DescribeTable tells the columns as the rows of QueryTable have them.",
+@check("LN-AGREE-008", "DescribeTable returns the same columns as QueryTable.",
        "rest.yaml, DescribeTableResponse: Arrow schema of the described version", "DescribeTable",
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def schema(lab: Lab) -> None:
@@ -197,7 +199,8 @@ def schema(lab: Lab) -> None:
     lab.has(told.get("metadata"), {"origin": "kit", "first": "1"}, "the metadata of the schema")
 
 
-@check("LN-AGREE-009", "Each version is listed as DescribeTableVersion tells it.",
+@check("LN-AGREE-009",
+       "ListTableVersions and DescribeTableVersion return the same values for each version.",
        "rest.yaml, TableVersion", "ListTableVersions", "DescribeTableVersion", "CreateTable",
        "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def versions(lab: Lab) -> None:
@@ -205,7 +208,7 @@ def versions(lab: Lab) -> None:
     for request in ({}, {"branch": "side"}):
         reply = lab.call("ListTableVersions", id=table, **request)
         if request and not reply.succeeded:
-            return  # no branches here
+            return  # branches are not supported
         lab.must_succeed(reply)
         for entry in (reply.answer or {}).get("versions") or ():
             answer = lab.ok("DescribeTableVersion", id=table, version=entry["version"], **request)
@@ -214,7 +217,8 @@ def versions(lab: Lab) -> None:
                 lab.same(told.get(key), entry.get(key), f"{key} of version {entry['version']}")
 
 
-@check("LN-AGREE-010", "A tag is listed with the version and branch that GetTableTagVersion tells.",
+@check("LN-AGREE-010",
+       "ListTableTags and GetTableTagVersion return the same version and branch for a tag.",
        "rest.yaml, TagContents and GetTableTagVersionResponse", "ListTableTags",
        "GetTableTagVersion", "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def tags(lab: Lab) -> None:
@@ -227,9 +231,11 @@ def tags(lab: Lab) -> None:
         lab.that(entry["manifestSize"] > 0, "the size of a manifest", entry)
 
 
-@check("LN-AGREE-011", "An index is listed with the counts that DescribeTableIndexStats tells.",
+@check("LN-AGREE-011",
+       "ListTableIndices and DescribeTableIndexStats return the same counts for an index.",
        "rest.yaml, IndexContent and DescribeTableIndexStatsResponse", "ListTableIndices",
-       "DescribeTableIndexStats", "CreateTableScalarIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
+       "DescribeTableIndexStats", "CreateTableScalarIndex", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def indices(lab: Lab) -> None:
     table = lab.new_table(1, 2, 3)
     for name, column in (("by_id", "id"), ("by_name", "name")):
@@ -242,7 +248,7 @@ def indices(lab: Lab) -> None:
         _agree(lab, entry, told, ("num_indexed_rows", "num_unindexed_rows"), "ListTableIndices")
 
 
-@check("LN-AGREE-012", "GetTableStats counts what the listings and CountTableRows tell.",
+@check("LN-AGREE-012", "GetTableStats returns the same counts as the listings and CountTableRows.",
        "rest.yaml, GetTableStatsResponse", "GetTableStats", "CountTableRows", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def stats(lab: Lab) -> None:
@@ -260,8 +266,9 @@ def stats(lab: Lab) -> None:
     lab.same(described.get("num_fragments"), fragments, "num_fragments of DescribeTable")
 
 
-@check("LN-OPERATIONS-005", "A fresh name is not said to be taken.",
-       'protocol semantics, "Errors": codes 2 and 5 are for what exists', "CreateNamespace")  # fmt: skip
+@check("LN-OPERATIONS-005", "An unused name is not reported as taken.",
+       'protocol semantics, "Errors": codes 2 and 5 are for what exists',
+       "CreateNamespace")  # fmt: skip
 def fresh(lab: Lab) -> None:
     for reply in (lab.shape.no_namespace, lab.shape.no_table):
         if reply is not None and reply.code in (2, 3, 5, 9, 14, 23):

@@ -1,4 +1,4 @@
-"""Fields given together: each holds as it does alone, compared with rows that are worked out here."""
+"""Combined fields: each works as it does alone, compared with rows computed here."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def covering(
     settings: Mapping[str, Sequence[Any]],
     allowed: Callable[[dict[str, Any]], bool] = lambda request: True,
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield lines with requests, so that any three values come together; None leaves a field out."""
+    """Yield lines with requests that cover every allowed triple of values; None omits a field."""
     choices = [lines, *settings.values()]
     every = list(itertools.product(*(range(len(values)) for values in choices)))
     random.Random(0).shuffle(every)
@@ -90,7 +90,7 @@ def _stream(rows: list[Row]) -> bytes:
 
 
 def _lines(lab: Lab, table: list[str]) -> list[tuple[dict[str, Any], list[Row]]]:
-    """Return what chooses rows to read, with the rows."""
+    """Return the fields that select a version or branch, each with the expected rows."""
     found: list[tuple[dict[str, Any], list[Row]]] = [
         ({}, [*_FIRST, *_SECOND]),
         ({"version": 1}, _FIRST),
@@ -103,7 +103,8 @@ def _lines(lab: Lab, table: list[str]) -> list[tuple[dict[str, Any], list[Row]]]
     return found
 
 
-@check("LN-COMBINED-001", "A condition means the same in a query and a count, on every line.",
+@check("LN-COMBINED-001",
+       "A condition means the same in a query and in a count, on every branch and version.",
        "rest.yaml, the fields filter and predicate", "QueryTable", "CountTableRows", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def conditions(lab: Lab) -> None:
@@ -127,9 +128,10 @@ def conditions(lab: Lab) -> None:
         )
 
 
-@check("LN-COMBINED-002", "A deletion and an update by any condition change its rows and no others.",
-       "rest.yaml, the fields predicate", "UpdateTable", "DeleteFromTable", "QueryTable", "CreateTable",
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-COMBINED-002",
+       "UpdateTable and DeleteFromTable with a predicate change exactly the matching rows.",
+       "rest.yaml, the fields predicate", "UpdateTable", "DeleteFromTable", "QueryTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
 def conditional_writes(lab: Lab) -> None:
     table = lab.table_id()
     for condition, holds in _FILTERS[::2]:
@@ -165,8 +167,9 @@ _SETTINGS: dict[str, tuple[Any, ...]] = {
 }
 
 
-@check("LN-COMBINED-003", "filter, columns, k, offset, with_row_id, version and branch hold together.",
-       _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-COMBINED-003",
+       "filter, columns, k, offset, with_row_id, version and branch work in combination.", _QUERY,
+       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def scans(lab: Lab) -> None:
     table = _made(lab)
     for (of, rows), request in covering(_lines(lab, table), _SETTINGS):
@@ -214,7 +217,7 @@ _SOUGHT = (5.0, 1.0)
 
 
 def _settled(request: dict[str, Any]) -> bool:
-    """Return False where it is open whether the filter or the offset comes first."""
+    """Return False if it is unspecified whether the filter or the offset applies first."""
     return not ("offset" in request and "filter" in request and not request["prefilter"])
 
 
@@ -225,8 +228,9 @@ def _distance(vector: list[float], kind: str | None) -> float:
     return (vector[0] - _SOUGHT[0]) ** 2
 
 
-@check("LN-COMBINED-004", "The settings of a search and its version or branch hold together.",
-       _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-COMBINED-004",
+       "The settings of a search work in combination, with a version or branch too.", _QUERY,
+       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def searches(lab: Lab) -> None:
     table = _made(lab)
     for (of, rows), request in covering(_lines(lab, table), _SEARCHES, _settled):
@@ -249,7 +253,7 @@ def searches(lab: Lab) -> None:
         ]
         start = request.get("offset", 0)
         due = near[start : start + request["k"]]
-        # The last of equal distances may be any of them.
+        # Of rows at equal distances, any may come last.
         due = [p for p in due if wanted(p[0])] if not request["prefilter"] else due
         found = [(r["id"], round(r["_distance"], 4) + 0.0) for r in reply.rows.to_pylist()]
         what = f"{request} {of or ''}"
@@ -273,7 +277,7 @@ def searches(lab: Lab) -> None:
             lab.that(wanted(key), f"rows that meet the filter of {what}", key)
 
 
-@check("LN-COMBINED-005", "Several entries in one call do what they do one after another.",
+@check("LN-COMBINED-005", "Several entries in one call have the same effect as one call per entry.",
        "rest.yaml, the lists of the requests", "CreateTable", "QueryTable", "DescribeTable",
        capabilities=_TABLES)  # fmt: skip
 def several(lab: Lab) -> None:

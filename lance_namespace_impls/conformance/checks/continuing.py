@@ -1,4 +1,4 @@
-"""Limits and tokens of every listing, and fields that only hint."""
+"""Limits and page tokens of every listing, and fields that are only hints."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _OF_TABLES = (
 
 
 def entries(answer: Any, key: str) -> list[Any]:
-    """Return what tells the entries of a page apart."""
+    """Return the identifying values of the entries of a page."""
     found = (answer or {}).get(key) or ()
     return [(e.get("version") or e.get("index_name")) if isinstance(e, dict) else e for e in found]
 
 
 def crowded(lab: Lab) -> list[str]:
-    """Return a table with a few versions, tags, branches and indices, as far as the target has them."""
+    """Return a table with several versions, tags, branches and indices, if the target has them."""
     table = lab.new_table(1)
     for number in range(2, 6):
         lab.given("InsertIntoTable", stream(people(number)), id=table)
@@ -36,14 +36,14 @@ def crowded(lab: Lab) -> list[str]:
 
 
 def paged(lab: Lab, table: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the listings of a table that have more than a page of one."""
+    """Yield the listings of a table that have more than one entry."""
     for operation, key in _OF_TABLES:
         reply = lab.call(operation, id=table)
         if reply.succeeded and len(entries(reply.answer, key)) > 1:
             yield operation, key
 
 
-@check("LN-PAGE-027", "A limit below 1 is code 13 in every listing.",
+@check("LN-PAGE-027", "A limit below 1 fails with code 13 in every listing.",
        f"{_PAGING}: 1 or more; wire facts and the published text of limit, which have no least",
        "CreateTable", level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip
 def limits(lab: Lab) -> None:
@@ -55,7 +55,9 @@ def limits(lab: Lab) -> None:
         lab.refused("ListNamespaces", [13], id=list(lab.shape.namespace_parent), limit=0)
 
 
-@check("LN-PAGE-028", "A page token of another listing is code 13 or a place in this one, not a new start.",
+@check("LN-PAGE-028",
+       "A page token of another listing fails with code 13 or resumes at its position; it never "
+       "restarts.",
        f"{_PAGING}: code 13; rest.yaml, PageToken: no token may be taken for a name to start after",
        "CreateTable", level=Level.MAY, capabilities=_TABLES)  # fmt: skip
 def of_another(lab: Lab) -> None:
@@ -83,8 +85,9 @@ def _no_new_start(lab: Lab, operation: str, key: str, one: list[str], other: lis
     lab.same(again, [], f"what {operation} gives again for a token that stands behind it")
 
 
-@check("LN-PAGE-029", "The last page of every listing has no token, and pages join to the whole.",
-       _PAGING, "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-PAGE-029",
+       "The last page of every listing has no token, and the pages together are the whole "
+       "listing.", _PAGING, "CreateTable", capabilities=_TABLES)  # fmt: skip
 def joined(lab: Lab) -> None:
     table = crowded(lab)
     for operation, key in paged(lab, table):
@@ -118,7 +121,7 @@ _HINTS: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
 
 @check(
     "LN-FIELD-001",
-    "Fields that only ask for more or less detail, or hint, are taken.",
+    "Fields that only request more or less detail, or are hints, are accepted.",
     "rest.yaml, the fields of the requests",
     "DescribeTable",
     "CreateTable",
@@ -134,7 +137,8 @@ def hints(lab: Lab) -> None:
 
 
 @check("LN-QUERY-026", "The options of a vector search have no effect on a query without one.",
-       "rest.yaml, QueryTableRequest", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+       "rest.yaml, QueryTableRequest", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def without_search(lab: Lab) -> None:
     table = lab.shared_table()
     for more in (
@@ -146,7 +150,8 @@ def without_search(lab: Lab) -> None:
         lab.same(found, [7, 8, 9, 10], f"the ids with {more}")
 
 
-@check("LN-COLUMN-019", "A new column has one source of values: none or two are code 13 and add nothing.",
+@check("LN-COLUMN-019",
+       "A new column with no source of values, or with two, fails with code 13 and is not added.",
        "rest.yaml, AddColumnsEntry", "AlterTableAddColumns", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def one_source(lab: Lab) -> None:
@@ -156,7 +161,8 @@ def one_source(lab: Lab) -> None:
     lab.that("more" not in lab.query(table).column_names, "no new column", "one")
 
 
-@check("LN-INDEX-023", "A setting of an index that is below its least is code 13, and no index is made.",
+@check("LN-INDEX-023",
+       "An index setting below its minimum fails with code 13 and creates no index.",
        "rest.yaml, CreateTableIndexRequest", "CreateTableIndex", "ListTableIndices", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def least(lab: Lab) -> None:
@@ -172,7 +178,7 @@ def least(lab: Lab) -> None:
     lab.same(list(lab.ok("ListTableIndices", id=table).get("indexes") or ()), [], "the indices")
 
 
-@check("LN-SEARCH-012", "Settings of a vector index change nothing where a search needs no index.",
+@check("LN-SEARCH-012", "Vector index settings have no effect on a search that needs no index.",
        "rest.yaml, QueryTableRequest: ef, nprobes, refine_factor", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def settings(lab: Lab) -> None:
@@ -189,9 +195,11 @@ def settings(lab: Lab) -> None:
         lab.same(reply.rows.column("id").to_pylist(), [7, 8, 6], f"the nearest with {more}")
 
 
-@check("LN-SEARCH-013", "Of two forms of a field exactly one is given, else code 13.",
-       "rest.yaml, QueryTableRequestColumns, QueryTableRequestVector, AddColumnsEntry", "QueryTable",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-SEARCH-013",
+       "A field with alternative forms must have exactly one of them; otherwise the call fails "
+       "with code 13.",
+       "rest.yaml, QueryTableRequestColumns, QueryTableRequestVector, AddColumnsEntry",
+       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def exactly_one(lab: Lab) -> None:
     table = lab.shared_table()
     vector = {"single_vector": [1.0, 0.0]}
@@ -209,8 +217,9 @@ def exactly_one(lab: Lab) -> None:
         lab.refused("QueryTable", [13], id=table, k=1, **request)
 
 
-@check("LN-SEARCH-014", "Each of several vectors is searched.", "rest.yaml, QueryTableRequestVector",
-       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-SEARCH-014", "A query with several vectors searches for each of them.",
+       "rest.yaml, QueryTableRequestVector", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def several_vectors(lab: Lab) -> None:
     vectors = {"multi_vector": [[2.1, 0.0], [9.1, 0.0]]}
     reply = lab.call("QueryTable", id=lab.shared_table(), vector=vectors, k=1, vector_column="vec")

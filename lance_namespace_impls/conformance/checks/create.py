@@ -1,4 +1,4 @@
-"""CreateTable: modes, and that the rows are stored."""
+"""CreateTable: its modes and the stored rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations
 _ARROW = 'protocol semantics, "Bodies that are not JSON objects"; rest.yaml, CreateTable'
 
 
-@check("LN-TABLE-CREATE-001", "A table that was created is there.", _CREATE, "CreateTable",
+@check("LN-TABLE-CREATE-001", "A table exists after CreateTable.", _CREATE, "CreateTable",
        capabilities=["tables"])  # fmt: skip
 def create(lab: Lab) -> None:
     identifier = lab.table_id()
@@ -42,7 +42,7 @@ def create_stores_values(lab: Lab) -> None:
     lab.same(shown, expected, "the rows")
 
 
-@check("LN-TABLE-CREATE-004", "CreateTable of a table with data is code 5 in mode Create.",
+@check("LN-TABLE-CREATE-004", "CreateTable of a table with data fails with code 5 in mode Create.",
        _CREATE, "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
 def create_twice(lab: Lab) -> None:
     table = lab.new_table()
@@ -60,8 +60,8 @@ def exist_ok(lab: Lab) -> None:
         lab.same(lab.count(table), len(PEOPLE), "the number of rows")
 
 
-@check("LN-TABLE-CREATE-006", "Mode ExistOk makes a table that is missing.", _CREATE,
-       "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-CREATE-006", "Mode ExistOk creates a missing table.", _CREATE, "CreateTable",
+       "CountTableRows", capabilities=["tables"])  # fmt: skip
 def exist_ok_makes(lab: Lab) -> None:
     identifier = lab.table_id()
     lab.maybe("CreateTable", plain(1, 2), id=identifier, mode="ExistOk")
@@ -78,16 +78,18 @@ def overwrite(lab: Lab) -> None:
     lab.same(sorted(found.column("x").to_pylist()), [7, 8], "the rows")
 
 
-@check("LN-TABLE-CREATE-008", "An unknown mode of CreateTable is code 13 and makes nothing.",
-       _CREATE, "CreateTable", capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-CREATE-008",
+       "An unknown mode of CreateTable fails with code 13 and creates nothing.", _CREATE,
+       "CreateTable", capabilities=["tables"])  # fmt: skip
 def unknown_mode(lab: Lab) -> None:
     identifier = lab.table_id()
     lab.refused("CreateTable", [13], plain(1), id=identifier, mode="sometimes")
     lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
 
 
-@check("LN-TABLE-CREATE-009", "CreateTable in a missing namespace is code 1 and makes nothing.",
-       _CODES, "CreateTable", capabilities=["namespaces", "tables"])  # fmt: skip
+@check("LN-TABLE-CREATE-009",
+       "CreateTable in a missing namespace fails with code 1 and creates nothing.", _CODES,
+       "CreateTable", capabilities=["namespaces", "tables"])  # fmt: skip
 def without_parent(lab: Lab) -> None:
     identifier = missing_namespace_table(lab)
     lab.refused("CreateTable", [1], plain(1), id=identifier)
@@ -95,8 +97,9 @@ def without_parent(lab: Lab) -> None:
     lab.that(not there, "no namespace made on the way", "it is there")
 
 
-@check("LN-TABLE-CREATE-010", "A body that is no Arrow stream is code 13 and makes nothing.",
-       _ARROW, "CreateTable", capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-CREATE-010",
+       "A body that is not an Arrow stream fails with code 13 and creates nothing.", _ARROW,
+       "CreateTable", capabilities=["tables"])  # fmt: skip
 def not_arrow(lab: Lab) -> None:
     for body in (b"x,y\n1,2\n", b"not arrow at all, but long enough to look like something"):
         identifier = lab.table_id()
@@ -104,7 +107,7 @@ def not_arrow(lab: Lab) -> None:
         lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
 
 
-@check("LN-TABLE-CREATE-011", "An interrupted stream is refused and makes nothing.", _ARROW,
+@check("LN-TABLE-CREATE-011", "A truncated stream is rejected and creates nothing.", _ARROW,
        "CreateTable", capabilities=["tables"])  # fmt: skip
 def truncated(lab: Lab) -> None:
     whole = stream(people(*range(200)), batch_rows=50)
@@ -114,8 +117,8 @@ def truncated(lab: Lab) -> None:
 
 
 @check("LN-TABLE-CREATE-012",
-       "A stream of a schema alone makes a table without rows, which is not declared only.", _ARROW,
-       "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
+       "A stream with only a schema creates an empty table, which is not reported as declared "
+       "only.", _ARROW, "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
 def schema_only(lab: Lab) -> None:
     made, emptied = lab.table_id(), lab.table_id()
     lab.ok("CreateTable", stream(people().slice(0, 0)), id=made)
@@ -153,7 +156,7 @@ def dictionary(lab: Lab) -> None:
     lab.same(lab.query(identifier).column("v").to_pylist(), ["a", "b", "a"], "the values")
 
 
-@check("LN-TABLE-CREATE-015", "A compressed stream is stored.", _ARROW, "CreateTable",
+@check("LN-TABLE-CREATE-015", "The rows of a compressed stream are stored.", _ARROW, "CreateTable",
        "CountTableRows", capabilities=["tables"])  # fmt: skip
 def compressed(lab: Lab) -> None:
     for codec in ("zstd", "lz4"):
@@ -167,9 +170,9 @@ def compressed(lab: Lab) -> None:
         lab.same(lab.count(identifier, predicate="id = 50"), 1, f"the rows of id 50 with {codec}")
 
 
-@check("LN-TABLE-CREATE-016", "CreateTable answers with the location of the table.",
-       "rest.yaml, CreateTableResponse; protocol semantics, How other clients call",
-       "CreateTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-CREATE-016", "CreateTable returns the location of the table.",
+       "rest.yaml, CreateTableResponse; protocol semantics, How other clients call", "CreateTable",
+       "DescribeTable", capabilities=["tables"])  # fmt: skip
 def location(lab: Lab) -> None:
     identifier = lab.table_id()
     created = lab.ok("CreateTable", plain(1), id=identifier)
@@ -178,7 +181,7 @@ def location(lab: Lab) -> None:
     lab.same(described.get("location"), created["location"], "the location")
 
 
-@check("LN-TABLE-CREATE-017", "CreateTable answers with the first version, 1.",
+@check("LN-TABLE-CREATE-017", "CreateTable returns 1 as the version.",
        "rest.yaml, CreateTableResponse", "CreateTable", capabilities=["tables"])  # fmt: skip
 def version(lab: Lab) -> None:
     created = lab.ok("CreateTable", plain(1), id=lab.table_id())
@@ -192,7 +195,7 @@ def version(lab: Lab) -> None:
 def fills_declared(lab: Lab) -> None:
     table = lab.new_declared()
     reply = lab.call("CreateTable", plain(1, 2), id=table)
-    if reply.code == 5:  # servers that are told to replace it do so
+    if reply.code == 5:  # some servers fill it only in mode Overwrite
         reply = lab.call("CreateTable", plain(1, 2), id=table, mode="Overwrite")
     if reply.code == 0:
         lab.must_succeed(reply)
@@ -201,7 +204,7 @@ def fills_declared(lab: Lab) -> None:
     lab.same(lab.count(table), 2, "the number of rows")
 
 
-@check("LN-TABLE-CREATE-019", "Properties given to CreateTable are kept.",
+@check("LN-TABLE-CREATE-019", "Properties passed to CreateTable are stored.",
        "rest.yaml, CreateTableRequest", "CreateTable", "DescribeTable",
        capabilities=["tables"])  # fmt: skip
 def properties(lab: Lab) -> None:
@@ -210,7 +213,7 @@ def properties(lab: Lab) -> None:
     lab.has(lab.ok("DescribeTable", id=identifier).get("properties"), PROPERTIES, "the properties")
 
 
-@check("LN-TABLE-CREATE-020", "Rows of one table do not show in another.",
+@check("LN-TABLE-CREATE-020", "Rows of one table do not appear in another.",
        "general specification, Object Identifier", "CreateTable", "QueryTable",
        capabilities=["tables"])  # fmt: skip
 def separate(lab: Lab) -> None:
@@ -219,7 +222,7 @@ def separate(lab: Lab) -> None:
     lab.same(lab.ids(second), [3], "the ids of the second table")
 
 
-@check("LN-TABLE-CREATE-021", "Values of the usual types come back as they were.", _ARROW,
+@check("LN-TABLE-CREATE-021", "Values of common types are read back unchanged.", _ARROW,
        "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
 def types(lab: Lab) -> None:
     given = pa.table(
@@ -245,9 +248,9 @@ def types(lab: Lab) -> None:
         lab.same(found.column(name).to_pylist(), given.column(name).to_pylist(), f"column {name}")
 
 
-@check("LN-TABLE-CREATE-024", "Tables of one name in two namespaces are two tables.",
-       "general specification, Object Name and Object Identifier", "CreateTable",
-       "CountTableRows", "DropTable", capabilities=["namespaces", "tables"])  # fmt: skip
+@check("LN-TABLE-CREATE-024", "Tables with the same name in two namespaces are separate tables.",
+       "general specification, Object Name and Object Identifier", "CreateTable", "CountTableRows",
+       "DropTable", capabilities=["namespaces", "tables"])  # fmt: skip
 def same_name_elsewhere(lab: Lab) -> None:
     first, second, name = place_for_tables(lab), place_for_tables(lab), lab.ledger.fresh()
     if first == second:
@@ -260,8 +263,9 @@ def same_name_elsewhere(lab: Lab) -> None:
     lab.same(lab.count([*second, name]), 1, "the number of rows of the table that stays")
 
 
-@check("LN-TABLE-CREATE-027", "Mode ExistOk answers the location and properties of what is there.",
-       _CREATE, "CreateTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-CREATE-027",
+       "Mode ExistOk returns the location and properties of the existing table.", _CREATE,
+       "CreateTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
 def exist_ok_answer(lab: Lab) -> None:
     table = lab.table_id()
     lab.maybe("CreateTable", plain(1), id=table, properties=PROPERTIES)
@@ -274,9 +278,9 @@ def exist_ok_answer(lab: Lab) -> None:
     lab.has(described.get("properties"), PROPERTIES, "the properties of the table")
 
 
-@check("LN-TABLE-CREATE-028", "The location that CreateTable answers is the table's, in every mode.",
-       "rest.yaml, CreateTableResponse: directory that holds the table's data",
-       "CreateTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-CREATE-028", "The location that CreateTable returns is the table's in every mode.",
+       "rest.yaml, CreateTableResponse: directory that holds the table's data", "CreateTable",
+       "DescribeTable", capabilities=["tables"])  # fmt: skip
 def location_of_each_mode(lab: Lab) -> None:
     table = lab.table_id()
     for mode in ("Create", "Overwrite", "Overwrite", "ExistOk"):

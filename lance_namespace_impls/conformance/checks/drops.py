@@ -13,7 +13,7 @@ _MODES = 'protocol semantics, "Modes"; rest.yaml, DropNamespace'
 
 
 def with_contents(lab: Lab) -> tuple[list[str], list[str], str]:
-    """Return a namespace, something in it, and the operation that looks for that."""
+    """Return a namespace, an object in it, and the operation that tests if the object exists."""
     identifier = lab.new_namespace()
     child = [*identifier, lab.ledger.fresh()]
     for operation, data, look in (
@@ -28,7 +28,7 @@ def with_contents(lab: Lab) -> tuple[list[str], list[str], str]:
     raise Skipped("a namespace here holds neither tables nor namespaces")
 
 
-@check("LN-NAMESPACE-DROP-001", "A namespace that was dropped is gone.", _MODES,
+@check("LN-NAMESPACE-DROP-001", "A namespace no longer exists after DropNamespace.", _MODES,
        "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def drop(lab: Lab) -> None:
     identifier = lab.new_namespace()
@@ -39,10 +39,9 @@ def drop(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-DROP-002",
-       "DropNamespace of a missing namespace is code 1 in mode Fail; Iceberg's specification lets"
-       " it succeed.",
-       f"{_MODES}; iceberg specification, DropNamespace", "DropNamespace",
-       capabilities=["namespaces"])  # fmt: skip
+       "DropNamespace of a missing namespace fails with code 1 in mode Fail; the Iceberg "
+       "specification allows it to succeed.", f"{_MODES}; iceberg specification, DropNamespace",
+       "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def drop_missing(lab: Lab) -> None:
     identifier = lab.namespace_id()
     reply = lab.call("DropNamespace", id=identifier, mode="Fail")
@@ -59,8 +58,8 @@ def drop_skip(lab: Lab) -> None:
         lab.ok("DropNamespace", id=identifier, mode=spelling)
 
 
-@check("LN-NAMESPACE-DROP-004", "Mode Skip drops a namespace that is there.",
-       _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+@check("LN-NAMESPACE-DROP-004", "Mode Skip drops an existing namespace.", _MODES, "DropNamespace",
+       capabilities=["namespaces"])  # fmt: skip
 def drop_skip_drops(lab: Lab) -> None:
     identifier = lab.new_namespace()
     lab.ok("DropNamespace", id=identifier, mode="Skip")
@@ -69,15 +68,14 @@ def drop_skip_drops(lab: Lab) -> None:
     )
 
 
-@check("LN-NAMESPACE-DROP-005", "DropNamespace of one that is not empty is code 3.",
+@check("LN-NAMESPACE-DROP-005", "DropNamespace of a namespace that is not empty fails with code 3.",
        _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def drop_not_empty(lab: Lab) -> None:
     identifier, _, _ = with_contents(lab)
     lab.refused("DropNamespace", [3], id=identifier)
 
 
-@check("LN-NAMESPACE-DROP-006",
-       "A namespace that could not be dropped stays as it was, with all that is in it.",
+@check("LN-NAMESPACE-DROP-006", "A failed DropNamespace keeps the namespace and its contents.",
        _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def drop_not_empty_keeps(lab: Lab) -> None:
     identifier, child, look = with_contents(lab)
@@ -88,7 +86,7 @@ def drop_not_empty_keeps(lab: Lab) -> None:
     lab.that(lab.exists(look, child), "what is in it to stay", "it is gone")
 
 
-@check("LN-NAMESPACE-DROP-007", "Behavior Cascade drops what is in the namespace, too.",
+@check("LN-NAMESPACE-DROP-007", "Behavior Cascade also drops the contents of the namespace.",
        _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def cascade(lab: Lab) -> None:
     identifier, child, look = with_contents(lab)
@@ -101,8 +99,9 @@ def cascade(lab: Lab) -> None:
     lab.that(not lab.exists(look, child), "a new namespace to be empty", f"{child} is back")
 
 
-@check("LN-NAMESPACE-DROP-008", "An unknown mode of DropNamespace is code 13 and drops nothing.",
-       _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+@check("LN-NAMESPACE-DROP-008",
+       "An unknown mode of DropNamespace fails with code 13 and drops nothing.", _MODES,
+       "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def unknown_mode(lab: Lab) -> None:
     identifier = lab.new_namespace()
     lab.refused("DropNamespace", [13], id=identifier, mode="sometimes")
@@ -110,16 +109,18 @@ def unknown_mode(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-DROP-009",
-       "An unknown behavior of DropNamespace is code 13 and drops nothing.",
-       _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+       "An unknown behavior of DropNamespace fails with code 13 and drops nothing.", _MODES,
+       "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def unknown_behavior(lab: Lab) -> None:
     identifier = lab.new_namespace()
     lab.refused("DropNamespace", [13], id=identifier, behavior="gently")
     lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
 
 
-@check("LN-NAMESPACE-DROP-010", "DropNamespace answers with the properties that it had, if any.",
-       "rest.yaml, DropNamespaceResponse", "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+@check("LN-NAMESPACE-DROP-010",
+       "The properties that DropNamespace returns, if any, are those of the dropped namespace.",
+       "rest.yaml, DropNamespaceResponse", "DropNamespace",
+       capabilities=["namespaces"])  # fmt: skip
 def drop_answers(lab: Lab) -> None:
     identifier = with_properties(lab)
     answer = lab.ok("DropNamespace", id=identifier)
@@ -127,7 +128,8 @@ def drop_answers(lab: Lab) -> None:
         lab.has(answer["properties"], PROPERTIES, "the answer's properties")
 
 
-@check("LN-NAMESPACE-DROP-011", "A name is free again after DropNamespace, without old properties.",
+@check("LN-NAMESPACE-DROP-011",
+       "A name can be reused after DropNamespace, without the old properties.",
        "general specification, Object Name", "DropNamespace", "DescribeNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def drop_and_create(lab: Lab) -> None:
@@ -138,7 +140,7 @@ def drop_and_create(lab: Lab) -> None:
     lab.that("owner" not in found, "no property of before", found)
 
 
-@check("LN-NAMESPACE-DROP-012", "DropNamespace leaves namespaces of a similar name alone.",
+@check("LN-NAMESPACE-DROP-012", "DropNamespace does not affect namespaces with similar names.",
        "general specification, Object Identifier", "DropNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def drop_neighbours(lab: Lab) -> None:
@@ -149,7 +151,8 @@ def drop_neighbours(lab: Lab) -> None:
     lab.that(lab.exists("NamespaceExists", longer), f"{longer} to stay", "it is gone")
 
 
-@check("LN-NAMESPACE-DROP-013", "A second DropNamespace is code 1, where dropping is not idempotent.",
+@check("LN-NAMESPACE-DROP-013",
+       "A second DropNamespace fails with code 1, unless dropping is idempotent.",
        f"{_MODES}; iceberg specification, DropNamespace", "DropNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def drop_twice(lab: Lab) -> None:
@@ -160,14 +163,16 @@ def drop_twice(lab: Lab) -> None:
         lab.must_fail(reply, [1])
 
 
-@check("LN-NAMESPACE-DROP-019", "Mode Skip of a missing namespace succeeds with either behavior.",
-       _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+@check("LN-NAMESPACE-DROP-019",
+       "DropNamespace of a missing namespace in mode Skip succeeds with either behavior.", _MODES,
+       "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def skip_either(lab: Lab) -> None:
     for behavior in ("Restrict", "Cascade", "CASCADE"):
         lab.maybe("DropNamespace", id=lab.namespace_id(), mode="Skip", behavior=behavior)
 
 
-@check("LN-NAMESPACE-DROP-020", "A table is no namespace: it is not described or dropped as one.",
+@check("LN-NAMESPACE-DROP-020",
+       "A table is not a namespace: it is not described or dropped as one.",
        "general specification, Object Name and Object Identifier", "DropNamespace",
        capabilities=["tables", "namespaces"])  # fmt: skip
 def not_a_table(lab: Lab) -> None:
@@ -177,7 +182,7 @@ def not_a_table(lab: Lab) -> None:
         empty = operation.startswith("List") and not any((reply.answer or {}).values())
         if reply.code != 0 and not (reply.succeeded and empty):
             lab.must_fail(reply, [1, 13])
-    # Iceberg's specification lets a drop of what is no namespace succeed.
+    # The Iceberg specification allows a drop of a missing namespace to succeed.
     idempotent = lab.call("DropNamespace", id=lab.namespace_id()).succeeded
     for more in ({}, {"behavior": "Cascade"}, {"mode": "Skip"}):
         reply = lab.call("DropNamespace", id=table, **more)
@@ -186,7 +191,7 @@ def not_a_table(lab: Lab) -> None:
         lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
 
 
-@check("LN-NAMESPACE-DROP-021", "Nothing can be made below a table.",
+@check("LN-NAMESPACE-DROP-021", "Nothing can be created below a table.",
        "general specification, Namespace Definition: it contains tables or namespaces; Parent & Child",
        "CreateNamespace", capabilities=["tables", "namespaces"])  # fmt: skip
 def below_a_table(lab: Lab) -> None:
@@ -196,9 +201,10 @@ def below_a_table(lab: Lab) -> None:
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
 
 
-@check("LN-NAMESPACE-DROP-024", "A namespace is empty whatever others of its last name hold.",
-       "rest.yaml, DropNamespace; general specification, Object Identifier",
-       "CreateNamespace", "DropNamespace", capabilities=["namespaces", "nested"])  # fmt: skip
+@check("LN-NAMESPACE-DROP-024",
+       "Namespaces with the same last name under different parents have separate contents.",
+       "rest.yaml, DropNamespace; general specification, Object Identifier", "CreateNamespace",
+       "DropNamespace", capabilities=["namespaces", "nested"])  # fmt: skip
 def of_one_last_name(lab: Lab) -> None:
     first, second = lab.new_namespace(), lab.new_namespace()
     full, empty = [*first, "same"], [*second, "same"]
@@ -213,8 +219,10 @@ def of_one_last_name(lab: Lab) -> None:
     lab.that(lab.exists("TableExists", [*full, "t"]), "the table to stay", "it is gone")
 
 
-@check("LN-NAMESPACE-DROP-025", "At each level a missing namespace is skipped, a present one goes whole.",
-       _MODES, "CreateNamespace", "DropNamespace", capabilities=["namespaces", "nested"])  # fmt: skip
+@check("LN-NAMESPACE-DROP-025",
+       "At any level, Skip ignores a missing namespace, and Cascade drops one with all its "
+       "contents.", _MODES, "CreateNamespace", "DropNamespace",
+       capabilities=["namespaces", "nested"])  # fmt: skip
 def at_any_level(lab: Lab) -> None:
     top = lab.new_namespace()
     reply = lab.call("DropNamespace", id=[*top, "none", "child"], mode="Skip")
@@ -237,9 +245,10 @@ def at_any_level(lab: Lab) -> None:
         lab.same(lab.walk("ListTables", "tables", id=level), [], f"the tables of {level}")
 
 
-@check("LN-WHOLE-066", "A refused call makes no object of another kind, and changes none of its name.",
-       "rest.yaml, info: a call that is refused has changed nothing",
-       "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+@check("LN-WHOLE-066",
+       "A rejected call creates no object of another kind, and changes none with the same name.",
+       "rest.yaml, info: a call that is refused has changed nothing", "CreateNamespace",
+       capabilities=["namespaces"])  # fmt: skip
 def no_other_kind(lab: Lab) -> None:
     parent = list(lab.shape.namespace_parent or ())
     setting = {"setPropertyAction": {"key": "a", "value": "b"}}
@@ -251,7 +260,7 @@ def no_other_kind(lab: Lab) -> None:
     for operation, above, request in calls:
         name = [*above, lab.ledger.fresh()]
         if lab.call(operation, id=name, **request).succeeded:
-            continue  # which code is due is for the operation's own checks
+            continue  # other checks cover this operation's codes
         for exists in ("TableExists", "NamespaceExists"):
             reply = lab.call(exists, id=name)
             lab.that(not reply.succeeded, f"{exists} to find nothing after {operation}", name[-1])

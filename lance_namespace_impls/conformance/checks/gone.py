@@ -1,4 +1,4 @@
-"""What is not there is not there, whatever was there before and whatever is beside it."""
+"""Missing objects are reported as missing, even if they existed before or similar ones exist."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _TABLES = ["tables"]
 _MAKERS = ("CreateTable", "DeclareTable", "RegisterTable", "CreateMaterializedView")
 _MISSING = (4,)
 _NOWHERE = (1, 4)
-"""What is missing may be the namespace."""
+"""Codes if the namespace may be missing as well."""
 Missing = Callable[[Lab], tuple[list[str], list[str] | None, tuple[int, ...]]]
-"""A name that nothing has, a table that must stay as it is, and the codes that are due."""
+"""Returns an unused identifier, a table that must stay unchanged, and the expected codes."""
 
 
 def _kept(lab: Lab) -> list[str]:
@@ -32,7 +32,7 @@ def _kept(lab: Lab) -> list[str]:
 
 
 def _before(lab: Lab, table: list[str]) -> dict[str, Any]:
-    """Return what a table was like when it was first looked at."""
+    """Return the state of a table when it was first read."""
     if table[-1] not in lab.told:
         lab.told[table[-1]] = state(lab, table)
     found: dict[str, Any] = lab.told[table[-1]]
@@ -118,7 +118,7 @@ def _refused_by_all(missing: Missing) -> Callable[[Lab], None]:
                 raise Failed(
                     f"{operation.name} of {table} to be code {due}", reply.outcome(), reply
                 )
-        # One that was made would have answered the calls after.
+        # A table created by one call would be found by the next, so one test at the end suffices.
         there = lab.call("TableExists", id=table).succeeded
         lab.that(not there, "no table after all operations were refused", table)
         if other:
@@ -130,7 +130,8 @@ def _refused_by_all(missing: Missing) -> Callable[[Lab], None]:
 for _number, (_kind, _missing, _needs) in enumerate(_KINDS, start=1):
     check(
         f"LN-GONE-{_number:03}",
-        f"Every operation on a table {_kind} is code 4, and makes none.",
+        f"Every operation fails with code 4 (1 if the namespace is missing) for a table {_kind},"
+        " and does not create it.",
         _CODES,
         "CreateTable",
         _needs,
@@ -153,11 +154,11 @@ _OF_VERSION: tuple[tuple[str, str, tuple[int, ...], dict[str, Any]], ...] = (
     ("UpdateTableTag", "version", (11,), {"tag": "kept"}),
     ("CreateTableBranch", "from_version", NO_VERSION, {"name": "new"}),
 )
-"""Operations that take a version, with the codes of a missing one."""
+"""Operations that accept a version, with the codes for a missing one."""
 
 
 def _read_version(lab: Lab, table: list[str], version: int) -> None:
-    """Read a version in every way, so that what is kept of it would be answered later."""
+    """Read a version with every operation, so that a stale cache would show later."""
     for operation, key, _, request in _OF_VERSION:
         if OPERATIONS[operation].action is Action.READ:
             asked = {**request, key: version}
@@ -171,7 +172,7 @@ def _without_version(lab: Lab, table: list[str], version: int, **more: Any) -> N
         known = {f.name for f in attributes(OPERATIONS[operation].request_type)}
         of = {k: v for k, v in more.items() if k in known}
         if operation == "DescribeTable" and of:
-            continue  # at most one of the two
+            continue  # it accepts a version or a branch, not both
         if operation == "CreateTableBranch" and more:
             of = {"from_branch": more["branch"]}
         asked = {**request, **of, key: version}
@@ -183,8 +184,9 @@ def _without_version(lab: Lab, table: list[str], version: int, **more: Any) -> N
                      f"{' or '.join(map(str, codes))}", reply.outcome())  # fmt: skip
 
 
-@check("LN-GONE-021", "A version that was deleted is missing for every operation that takes one.",
-       _CODES, "CreateTable", "InsertIntoTable", "BatchDeleteTableVersions", "QueryTable",
+@check("LN-GONE-021",
+       "Every operation that accepts a version reports a deleted version as missing.", _CODES,
+       "CreateTable", "InsertIntoTable", "BatchDeleteTableVersions", "QueryTable",
        capabilities=_TABLES)  # fmt: skip
 def deleted_version(lab: Lab) -> None:
     table = lab.new_table(1)
@@ -201,8 +203,10 @@ def deleted_version(lab: Lab) -> None:
                  [[1], [1, 2, 3], [1, 2, 3, 4]], "the ids of the versions that are left")  # fmt: skip
 
 
-@check("LN-GONE-022", "A version that only another table has is missing for every operation that takes one.",
-       _CODES, "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-GONE-022",
+       "Every operation that accepts a version reports one that only another table has as "
+       "missing.", _CODES, "CreateTable", "InsertIntoTable", "QueryTable",
+       capabilities=_TABLES)  # fmt: skip
 def version_of_another(lab: Lab) -> None:
     table, other = lab.new_table(1), lab.new_table(1)
     lab.call("CreateTableTag", id=table, tag="kept", version=1)
@@ -212,8 +216,9 @@ def version_of_another(lab: Lab) -> None:
     lab.same(lab.ids(table), [1], "the ids")
 
 
-@check("LN-GONE-023", "A version that one line of a table has is missing on the others.",
-       _CODES, "CreateTable", "InsertIntoTable", "CreateTableBranch", "QueryTable",
+@check("LN-GONE-023",
+       "A version that exists on only one line of a table (main or a branch) is missing on the "
+       "others.", _CODES, "CreateTable", "InsertIntoTable", "CreateTableBranch", "QueryTable",
        capabilities=_TABLES)  # fmt: skip
 def version_of_another_line(lab: Lab) -> None:
     table = lab.new_table(1)
@@ -277,7 +282,7 @@ def _named(
 for _number, (_thing, _create, _key, _given, _asked) in enumerate(_SINGLE, start=31):
     check(
         f"LN-GONE-{_number:03}",
-        f"No {_thing} is found by the name of one that is gone, another table's, or one that is alike.",
+        f"No {_thing} is found by a deleted name, a name from another table, or a similar name.",
         _CODES,
         _create,
         "CreateTable",
@@ -290,7 +295,7 @@ def _takes_branch(operation: Operation[Any, Any]) -> bool:
     return "branch" in known and operation.path.startswith("/v1/table/{id}")
 
 
-@check("LN-GONE-034", "A branch that was deleted is missing for every operation that takes one.",
+@check("LN-GONE-034", "Every operation that accepts a branch reports a deleted branch as missing.",
        _CODES, "CreateTable", "CreateTableBranch", "DeleteTableBranch", "QueryTable",
        capabilities=_TABLES)  # fmt: skip
 def deleted_branch(lab: Lab) -> None:
@@ -299,7 +304,7 @@ def deleted_branch(lab: Lab) -> None:
     for at, name in ((table, "gone"), (other, "others")):
         lab.given("CreateTableBranch", id=at, name=name)
         lab.maybe("InsertIntoTable", stream(people(3)), id=at, branch=name)
-        for operation in OPERATIONS.values():  # so that what is kept of it would be answered later
+        for operation in OPERATIONS.values():  # so that a stale cache would show later
             if operation.action is Action.READ and _takes_branch(operation):
                 sensible_call(lab, operation.name, at, branch=name)
     lab.given("DeleteTableBranch", id=table, name="gone")
@@ -310,7 +315,8 @@ def deleted_branch(lab: Lab) -> None:
                 continue
             full = FULL if operation.name == "DescribeTable" else {}
             reply = sensible_call(lab, operation.name, table, branch=name, **full)
-            # A table that storage manages takes no versions from anybody, and this is no manifest.
+            # This call may fail on any branch: storage may manage the versions of the table, and
+            # the request names no real manifest.
             if reply.code in (13, 19) and operation.name == "CreateTableVersion":
                 continue
             if reply.code not in (0, 4, 11, 22) and not lists_none(lab, table, reply):

@@ -1,4 +1,4 @@
-"""ListNamespaces, ListTables and ListAllTables: what is in them."""
+"""Contents of ListNamespaces, ListTables and ListAllTables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations
 
 
 def place_for_tables(lab: Lab) -> list[str]:
-    """Return a fresh namespace that holds tables, or else the one that there is."""
+    """Return a new namespace for tables, or the existing one if new ones cannot hold tables."""
     parent = lab.shape.table_parent
     if parent is None:
         raise Skipped("no tables can be made here")
@@ -22,7 +22,7 @@ def place_for_tables(lab: Lab) -> list[str]:
 
 
 def make_tables(lab: Lab, parent: list[str], count: int) -> list[str]:
-    """Return the names of new tables in a namespace, sorted."""
+    """Create tables in a namespace, and return their names sorted."""
     names = [lab.ledger.fresh() for _ in range(count)]
     first = lab.call("DeclareTable", id=[*parent, names[0]])
     if first.code == 0:
@@ -36,11 +36,11 @@ def make_tables(lab: Lab, parent: list[str], count: int) -> list[str]:
 
 
 def ours(lab: Lab, names: list[str]) -> list[str]:
-    """Return the names in a listing that this run made; others' are nobody's business."""
+    """Return the names in a listing that this run created."""
     return [name for name in names if isinstance(name, str) and name.startswith(lab.ledger.prefix)]
 
 
-@check("LN-LIST-NAMESPACES-001", "ListNamespaces gives each child namespace, by its own name.",
+@check("LN-LIST-NAMESPACES-001", "ListNamespaces returns each child namespace by its own name.",
        _LIST, "ListNamespaces", capabilities=["namespaces"])  # fmt: skip
 def namespaces(lab: Lab) -> None:
     made = [lab.new_namespace() for _ in range(3)]
@@ -49,7 +49,7 @@ def namespaces(lab: Lab) -> None:
     lab.same(missing, [], "namespaces that the listing leaves out")
 
 
-@check("LN-LIST-NAMESPACES-002", "ListNamespaces gives no name twice.", _LIST, "ListNamespaces",
+@check("LN-LIST-NAMESPACES-002", "ListNamespaces returns no name twice.", _LIST, "ListNamespaces",
        capabilities=["namespaces"])  # fmt: skip
 def namespaces_once(lab: Lab) -> None:
     made = [lab.new_namespace() for _ in range(3)]
@@ -57,8 +57,8 @@ def namespaces_once(lab: Lab) -> None:
     lab.same(sorted(found), sorted(set(found)), "the names")
 
 
-@check("LN-LIST-NAMESPACES-003", "ListNamespaces gives children only, not what is below them.",
-       _LIST, "ListNamespaces", capabilities=["nested"])  # fmt: skip
+@check("LN-LIST-NAMESPACES-003", "ListNamespaces returns direct children only.", _LIST,
+       "ListNamespaces", capabilities=["nested"])  # fmt: skip
 def namespaces_children(lab: Lab) -> None:
     parent = lab.new_namespace()
     child, name = [*parent, lab.ledger.fresh()], lab.ledger.fresh()
@@ -69,25 +69,26 @@ def namespaces_children(lab: Lab) -> None:
     lab.same(found, [child[-1]], "the child namespaces")
 
 
-@check("LN-LIST-NAMESPACES-004", "ListNamespaces gives no tables.", _LIST, "ListNamespaces",
+@check("LN-LIST-NAMESPACES-004", "ListNamespaces returns no tables.", _LIST, "ListNamespaces",
        capabilities=["tables"])  # fmt: skip
 def namespaces_no_tables(lab: Lab) -> None:
     parent = list(lab.shape.table_parent or ())
     names = make_tables(lab, parent, 1)
     reply = lab.call("ListNamespaces", id=parent)
     if reply.code == 13:
-        return  # nothing can be below
+        return  # namespaces cannot be nested here
     found = lab.walk("ListNamespaces", "namespaces", id=parent)
     lab.that(names[0] not in found, "no table among the namespaces", found)
 
 
-@check("LN-LIST-NAMESPACES-005", "ListNamespaces of a missing namespace is code 1.", _CODES,
+@check("LN-LIST-NAMESPACES-005", "ListNamespaces of a missing namespace fails with code 1.", _CODES,
        "ListNamespaces", capabilities=["nested"])  # fmt: skip
 def namespaces_missing(lab: Lab) -> None:
     lab.refused("ListNamespaces", [1], id=lab.namespace_id())
 
 
-@check("LN-LIST-NAMESPACES-006", "A namespace without children lists none.", _LIST,
+@check("LN-LIST-NAMESPACES-006",
+       "ListNamespaces of a namespace without children returns an empty list.", _LIST,
        "ListNamespaces", capabilities=["nested"])  # fmt: skip
 def namespaces_none(lab: Lab) -> None:
     answer = lab.ok("ListNamespaces", id=lab.new_namespace())
@@ -96,7 +97,7 @@ def namespaces_none(lab: Lab) -> None:
     lab.that(not answer.get("page_token"), "no page token", answer)
 
 
-@check("LN-LIST-NAMESPACES-007", "A dropped namespace leaves the listing.", _LIST,
+@check("LN-LIST-NAMESPACES-007", "A dropped namespace is no longer listed.", _LIST,
        "ListNamespaces", "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def namespaces_dropped(lab: Lab) -> None:
     first, second = lab.new_namespace(), lab.new_namespace()
@@ -106,13 +107,13 @@ def namespaces_dropped(lab: Lab) -> None:
     lab.that(second[-1] in found, "the other one to be listed", found)
 
 
-@check("LN-LIST-NAMESPACES-008", "The root is listed.", "general specification, Root Namespace",
-       "ListNamespaces", changes=False)  # fmt: skip
+@check("LN-LIST-NAMESPACES-008", "The root namespace can be listed.",
+       "general specification, Root Namespace", "ListNamespaces", changes=False)  # fmt: skip
 def namespaces_root(lab: Lab) -> None:
     lab.maybe("ListNamespaces", id=[], limit=1)
 
 
-@check("LN-LIST-TABLES-001", "ListTables gives each table of the namespace, by its own name.",
+@check("LN-LIST-TABLES-001", "ListTables returns each table of the namespace by its own name.",
        _LIST, "ListTables", capabilities=["tables"])  # fmt: skip
 def tables(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -121,7 +122,7 @@ def tables(lab: Lab) -> None:
     lab.same([name for name in names if name not in found], [], "tables that are left out")
 
 
-@check("LN-LIST-TABLES-002", "ListTables gives no name twice.", _LIST, "ListTables",
+@check("LN-LIST-TABLES-002", "ListTables returns no name twice.", _LIST, "ListTables",
        capabilities=["tables"])  # fmt: skip
 def tables_once(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -130,8 +131,8 @@ def tables_once(lab: Lab) -> None:
     lab.same(sorted(found), sorted(set(found)), "the names")
 
 
-@check("LN-LIST-TABLES-003", "ListTables gives the tables of its own namespace only.", _LIST,
-       "ListTables", capabilities=["namespaces", "tables"])  # fmt: skip
+@check("LN-LIST-TABLES-003", "ListTables returns only the tables of the requested namespace.",
+       _LIST, "ListTables", capabilities=["namespaces", "tables"])  # fmt: skip
 def tables_of_one(lab: Lab) -> None:
     first, second = place_for_tables(lab), place_for_tables(lab)
     if first == second:
@@ -142,7 +143,7 @@ def tables_of_one(lab: Lab) -> None:
     lab.same(sorted(lab.walk("ListTables", "tables", id=second)), others, "the other's tables")
 
 
-@check("LN-LIST-TABLES-004", "ListTables gives no namespaces.", _LIST, "ListTables",
+@check("LN-LIST-TABLES-004", "ListTables returns no namespaces.", _LIST, "ListTables",
        capabilities=["namespaces", "tables"])  # fmt: skip
 def tables_no_namespaces(lab: Lab) -> None:
     identifier = lab.new_namespace()
@@ -152,21 +153,21 @@ def tables_no_namespaces(lab: Lab) -> None:
         lab.that(identifier[-1] not in found, "no namespace among the tables", found)
 
 
-@check("LN-LIST-TABLES-005", "ListTables of a missing namespace is code 1.", _CODES,
+@check("LN-LIST-TABLES-005", "ListTables of a missing namespace fails with code 1.", _CODES,
        "ListTables", capabilities=["namespaces"])  # fmt: skip
 def tables_missing(lab: Lab) -> None:
     lab.refused("ListTables", [1], id=lab.namespace_id())
 
 
-@check("LN-LIST-TABLES-006", "A namespace without tables lists none.", _LIST, "ListTables",
-       capabilities=["namespaces"])  # fmt: skip
+@check("LN-LIST-TABLES-006", "ListTables of a namespace without tables returns an empty list.",
+       _LIST, "ListTables", capabilities=["namespaces"])  # fmt: skip
 def tables_none(lab: Lab) -> None:
     answer = lab.ok("ListTables", id=lab.new_namespace())
     lab.same(list(answer.get("tables") or ()), [], "the tables")
     lab.that(not answer.get("page_token"), "no page token", answer)
 
 
-@check("LN-LIST-TABLES-007", "A table that was deregistered or dropped leaves the listing.", _LIST,
+@check("LN-LIST-TABLES-007", "A deregistered or dropped table is no longer listed.", _LIST,
        "ListTables", capabilities=["tables"])  # fmt: skip
 def tables_gone(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -180,7 +181,7 @@ def tables_gone(lab: Lab) -> None:
     lab.that(names[1] in found, "the other one to be listed", found)
 
 
-@check("LN-LIST-TABLES-008", "include_declared=false leaves out tables without data.",
+@check("LN-LIST-TABLES-008", "include_declared=false omits tables without data.",
        'protocol semantics, "DescribeTable"; rest.yaml, ListTables', "ListTables", "DeclareTable",
        "CreateTable", capabilities=["tables"])  # fmt: skip
 def tables_declared(lab: Lab) -> None:
@@ -190,7 +191,7 @@ def tables_declared(lab: Lab) -> None:
     lab.that(declared[-1] not in found, "a table without data to be left out", found)
 
 
-@check("LN-LIST-TABLES-009", "Declared tables are listed unless they are to be left out.",
+@check("LN-LIST-TABLES-009", "Declared tables are listed unless include_declared is false.",
        "rest.yaml, ListTables", "ListTables", "DeclareTable", capabilities=["tables"])  # fmt: skip
 def tables_declared_default(lab: Lab) -> None:
     declared = lab.new_declared()
@@ -199,8 +200,8 @@ def tables_declared_default(lab: Lab) -> None:
         lab.that(declared[-1] in found, f"the declared table to be listed with {more}", found)
 
 
-@check("LN-LIST-TABLES-010", "Listing twice gives the same.", _LIST, "ListTables",
-       capabilities=["tables"])  # fmt: skip
+@check("LN-LIST-TABLES-010", "Listing a namespace twice returns the same tables in the same order.",
+       _LIST, "ListTables", capabilities=["tables"])  # fmt: skip
 def tables_twice(lab: Lab) -> None:
     parent = place_for_tables(lab)
     make_tables(lab, parent, 3)
@@ -209,7 +210,7 @@ def tables_twice(lab: Lab) -> None:
     lab.same(second, first, "the names listed again")
 
 
-@check("LN-LIST-ALL-001", "ListAllTables gives each table by its full identifier.", _LIST,
+@check("LN-LIST-ALL-001", "ListAllTables returns each table by its full identifier.", _LIST,
        "ListAllTables", capabilities=["tables"])  # fmt: skip
 def all_tables(lab: Lab) -> None:
     table = lab.any_table()
@@ -217,7 +218,7 @@ def all_tables(lab: Lab) -> None:
     lab.that("$".join(table) in found, f"{'$'.join(table)} to be listed", ours(lab, found))
 
 
-@check("LN-LIST-ALL-002", "ListAllTables gives no table twice.", _LIST, "ListAllTables",
+@check("LN-LIST-ALL-002", "ListAllTables returns no table twice.", _LIST, "ListAllTables",
        capabilities=["tables"])  # fmt: skip
 def all_tables_once(lab: Lab) -> None:
     lab.any_table()
@@ -226,7 +227,8 @@ def all_tables_once(lab: Lab) -> None:
     lab.same(sorted(found), sorted(set(found)), "the identifiers")
 
 
-@check("LN-LIST-TABLES-011", "ListTables gives a namespace's own tables, not those below or beside.",
+@check("LN-LIST-TABLES-011",
+       "ListTables returns a namespace's own tables, not those of child or sibling namespaces.",
        _LIST, "ListTables", capabilities=["nested", "tables"])  # fmt: skip
 def own_tables(lab: Lab) -> None:
     if not lab.shape.tables_in_new:

@@ -1,4 +1,4 @@
-"""Different calls at once: what they answer and leave behind must fit one order of them."""
+"""Concurrent calls of different kinds: their replies and effects must fit a serial order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = ("id", "name")
 
 
 def people_of(*numbers: int) -> Rows:
-    """Return rows of the columns id and name."""
+    """Return rows with the columns id and name."""
     return Rows({name: tuple(value_of(name, n) for n in numbers) for name in COLUMNS})
 
 
@@ -28,11 +28,11 @@ def race(
     lab: Lab,
     make: Callable[[random.Random], tuple[Sequence[Call], Sequence[Call], Sequence[Call]]],
 ) -> None:
-    """Judge rounds of calls at once.
+    """Make rounds of concurrent calls, and check that a serial order explains each round.
 
     Args:
-        lab: the bench.
-        make: returns what is made first, the calls at once, and what is looked at afterwards.
+        lab: the test bench.
+        make: returns the preparing calls, the concurrent calls and the reads that follow.
     """
     chance = random.Random(lab.seed)
     for _ in range(ROUNDS):
@@ -49,8 +49,8 @@ def _query(lab: Lab, table: list[str]) -> Call:
     return Call("QueryTable", {"id": table, "vector": lab.no_vector(), "k": 1000})
 
 
-@check("LN-ORDER-001", "CreateTable in modes Create and ExistOk at once fit one order.", _ORDER,
-       "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-ORDER-001", "Concurrent CreateTable calls in modes Create and ExistOk are serializable.",
+       _ORDER, "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def create_create(lab: Lab) -> None:
     lab.maybe("CreateTable", plain(1), id=lab.table_id(), mode="ExistOk")
 
@@ -65,7 +65,8 @@ def create_create(lab: Lab) -> None:
     race(lab, make)
 
 
-@check("LN-ORDER-002", "A table that is declared and dropped at once fits one order.", _ORDER,
+@check("LN-ORDER-002",
+       "Concurrent DeclareTable and DropTable calls for one table are serializable.", _ORDER,
        "DeclareTable", "DropTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def declare_drop(lab: Lab) -> None:
     def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
@@ -78,8 +79,9 @@ def declare_drop(lab: Lab) -> None:
     race(lab, make)
 
 
-@check("LN-ORDER-003", "A namespace that is created and dropped at once fits one order.", _ORDER,
-       "CreateNamespace", "DropNamespace", "DescribeNamespace",
+@check("LN-ORDER-003",
+       "Concurrent CreateNamespace and DropNamespace calls for one namespace are serializable.",
+       _ORDER, "CreateNamespace", "DropNamespace", "DescribeNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def namespace_create_drop(lab: Lab) -> None:
     lab.maybe("CreateNamespace", id=lab.namespace_id(), mode="ExistOk")
@@ -97,7 +99,7 @@ def namespace_create_drop(lab: Lab) -> None:
     race(lab, make)
 
 
-@check("LN-ORDER-004", "Changes of a namespace's properties at once fit one order.", _ORDER,
+@check("LN-ORDER-004", "Concurrent changes of a namespace's properties are serializable.", _ORDER,
        "AlterNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def alter_namespace(lab: Lab) -> None:
     def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
@@ -111,7 +113,7 @@ def alter_namespace(lab: Lab) -> None:
     race(lab, make)
 
 
-@check("LN-ORDER-005", "Changes of a table's properties at once fit one order.", _ORDER,
+@check("LN-ORDER-005", "Concurrent changes of a table's properties are serializable.", _ORDER,
        "AlterTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def alter_table(lab: Lab) -> None:
     def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
@@ -133,8 +135,8 @@ def _alterations(operation: str, request: dict[str, list[str]]) -> list[Call]:
     ]
 
 
-@check("LN-ORDER-006", "Rows that are appended and replaced at once fit one order.", _ORDER,
-       "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-ORDER-006", "Concurrent appends and overwrites are serializable.", _ORDER, "CreateTable",
+       "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def append_overwrite(lab: Lab) -> None:
     def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
         table = lab.table_id()
@@ -147,8 +149,8 @@ def append_overwrite(lab: Lab) -> None:
     race(lab, make)
 
 
-@check("LN-ORDER-007", "Updates and deletions of the same rows at once fit one order.", _ORDER,
-       "CreateTable", "UpdateTable", "DeleteFromTable", "QueryTable",
+@check("LN-ORDER-007", "Concurrent updates and deletions of the same rows are serializable.",
+       _ORDER, "CreateTable", "UpdateTable", "DeleteFromTable", "QueryTable",
        capabilities=_TABLES)  # fmt: skip
 def update_delete(lab: Lab) -> None:
     def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
@@ -164,7 +166,7 @@ def update_delete(lab: Lab) -> None:
     race(lab, make)
 
 
-@check("LN-ORDER-008", "A tag that is created at once with different versions fits one order.",
+@check("LN-ORDER-008", "Concurrent creations of one tag with different versions are serializable.",
        _ORDER, "CreateTable", "InsertIntoTable", "CreateTableTag", "GetTableTagVersion",
        "ListTableVersions", capabilities=_TABLES)  # fmt: skip
 def tag_tag(lab: Lab) -> None:
@@ -181,8 +183,8 @@ def tag_tag(lab: Lab) -> None:
     race(lab, make)
 
 
-@check("LN-ORDER-009", "A table that is renamed and dropped at once fits one order.", _ORDER,
-       "DeclareTable", "RenameTable", "DropTable", "DescribeTable",
+@check("LN-ORDER-009", "Concurrent RenameTable and DropTable calls for one table are serializable.",
+       _ORDER, "DeclareTable", "RenameTable", "DropTable", "DescribeTable",
        capabilities=_TABLES)  # fmt: skip
 def rename_drop(lab: Lab) -> None:
     def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
@@ -197,7 +199,7 @@ def rename_drop(lab: Lab) -> None:
     race(lab, make)
 
 
-@check("LN-ORDER-010", "A branch that is created twice at once is created once.", _ORDER,
+@check("LN-ORDER-010", "Two concurrent CreateTableBranch calls create a branch once.", _ORDER,
        "CreateTable", "CreateTableBranch", "ListTableBranches", capabilities=_TABLES)  # fmt: skip
 def branch_branch(lab: Lab) -> None:
     def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:

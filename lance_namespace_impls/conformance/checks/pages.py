@@ -1,4 +1,4 @@
-"""Every listing by pages: what a page tells is what the whole tells, whatever is asked and changed."""
+"""Paging of every listing: pages agree with the whole listing, even if it changes in between."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Listing = tuple[str, str, dict[str, Any]]
 
 
 def pairs(answer: Any, key: str) -> list[tuple[str, Any]]:
-    """Return the entries of a page, each with what tells it apart."""
+    """Return the entries of a page, each with its identifying value."""
     found = (answer or {}).get(key) or ()
     if isinstance(found, dict):
         return [(str(name), found[name]) for name in found]
@@ -35,12 +35,12 @@ def pages(
     """Return the entries of all pages of a listing.
 
     Args:
-        lab: the bench.
-        operation: the listing.
-        key: the field that holds its entries.
-        limit: entries on a page.
-        between: is called with the number of each page that was read.
-        request: further fields.
+        lab: the test bench.
+        operation: the list operation.
+        key: the response field that holds the entries.
+        limit: number of entries per page.
+        between: called with the page number after each page but the last.
+        request: further request fields.
     """
     found: list[tuple[str, Any]] = []
     for number in range(1, 200):
@@ -56,7 +56,7 @@ def pages(
 
 
 def _listings(lab: Lab) -> Iterator[Listing]:
-    """Yield the listings of a table, on its main line, on a branch and as of a version."""
+    """Yield the listings of a table: on the main branch, on another branch and at a version."""
     table = crowded(lab)
     lab.call("CreateTableTag", id=table, tag="on a", version=2, branch="a")
     for number in (20, 21, 22):
@@ -73,8 +73,8 @@ def _listings(lab: Lab) -> Iterator[Listing]:
         yield operation, key, {"id": table, **more}
 
 
-@check("LN-PAGE-031", "What a page tells of its entries is what the whole listing tells of them.",
-       _PAGING, "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-PAGE-031", "Entries are the same on pages as in the whole listing.", _PAGING,
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
 def contents(lab: Lab) -> None:
     for operation, key, request in _listings(lab):
         whole = lab.call(operation, **request)
@@ -123,7 +123,7 @@ _CHANGING = {"tags": "ListTableTags", "branches": "ListTableBranches", "indexes"
              "tables": "ListTables", "namespaces": "ListNamespaces"}  # fmt: skip
 _NAMES = ["b1", "b2", "b3", "b4", "b5", "b6"]
 _REMOVED = ("b2", "b3", "b4")
-"""Those that are removed once they were given, where pages come in the order of names."""
+"""Names that are removed after they were returned, if pages come in name order."""
 
 
 def _meanwhile(thing: str) -> Callable[[Lab], None]:
@@ -147,7 +147,7 @@ def _meanwhile(thing: str) -> Callable[[Lab], None]:
             raise NotReached(f"{_CHANGING[thing]} of two a page gave {len(first)} entries")
 
         def between(number: int) -> None:
-            if number == 1:  # b1 and b2 were given
+            if number == 1:  # b1 and b2 were returned
                 _remove(thing, lab, place, "b2")
                 _make(thing, lab, place, "a0")
             elif number == 2:  # b3 and b4
@@ -157,7 +157,7 @@ def _meanwhile(thing: str) -> Callable[[Lab], None]:
 
         found = [n for n, _ in pages(lab, _CHANGING[thing], thing, 2, between, id=place)]
         met = [n for n in found if n in _NAMES]
-        if thing in ("tags", "branches"):  # an object of JSON has no order, the pages have one
+        if thing in ("tags", "branches"):  # JSON objects are unordered; pages are ordered
             by_name = sorted(name for name, _ in first) == _NAMES[:2]
             due = [n for n in _NAMES if by_name or n not in _REMOVED]
             lab.same(
@@ -173,7 +173,7 @@ def _meanwhile(thing: str) -> Callable[[Lab], None]:
 for _number, _thing in enumerate(_CHANGING, start=32):
     check(
         f"LN-PAGE-{_number:03}",
-        f"{_thing.capitalize()} that come and go between pages make no other be left out or come twice.",
+        f"Creating or deleting {_thing} between pages neither omits nor repeats any other entry.",
         _PAGING,
         _CHANGING[_thing],
         "CreateTable",
@@ -181,8 +181,10 @@ for _number, _thing in enumerate(_CHANGING, start=32):
     )(_meanwhile(_thing))
 
 
-@check("LN-PAGE-037", "Versions that come and go between pages make no other be left out or come twice.",
-       _PAGING, "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-PAGE-037",
+       "Creating or deleting versions between pages neither omits nor repeats any other version.",
+       _PAGING, "ListTableVersions", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def versions_meanwhile(lab: Lab) -> None:
     for descending in (True, None):
         table = lab.new_table(1)
@@ -208,7 +210,8 @@ def versions_meanwhile(lab: Lab) -> None:
             lab.same(found, sorted(found, reverse=True), "the versions, newest first")
 
 
-@check("LN-PAGE-038", "Names of every kind come in one order, on pages as in the whole, at every level.",
+@check("LN-PAGE-038",
+       "Tables with unusual names come in the same order on pages as in the whole listing.",
        _PAGING, "ListTables", capabilities=_TABLES)  # fmt: skip
 def odd_order(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -229,8 +232,9 @@ def odd_order(lab: Lab) -> None:
             lab.same(found, mine, f"the tables by {limit}")
 
 
-@check("LN-PAGE-039", "Listings of one namespace and of others, page by page in turns, keep apart.",
-       _PAGING, "ListTables", "DeclareTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-PAGE-039",
+       "Listings of several namespaces stay separate when their pages are read in turns.", _PAGING,
+       "ListTables", "DeclareTable", capabilities=_TABLES)  # fmt: skip
 def in_turns(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
         raise Skipped("no tables can be made in a new namespace")
@@ -252,8 +256,9 @@ def in_turns(lab: Lab) -> None:
     lab.same(found, due, "the tables of each namespace")
 
 
-@check("LN-PAGE-040", "A listing that is empty, or has as many entries as its limit, ends with its page.",
-       _PAGING, "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-PAGE-040",
+       "An empty listing, or one with exactly limit entries, ends without a page token.", _PAGING,
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
 def ends(lab: Lab) -> None:
     table = lab.new_table(1)
     for operation, key in (("ListTableTags", "tags"), ("ListTableBranches", "branches"),

@@ -1,4 +1,4 @@
-"""What was told of a version while it was the newest is told of it ever after, by number, tag or restore."""
+"""Versions read by number, by tag or after a restore return what they returned as the newest."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _WRITES: tuple[Write, ...] = (
     ("InsertIntoTable", stream(people(7, 8)), {"mode": "overwrite"}),
     ("DeleteFromTable", None, {"predicate": "true"}),
 )
-"""Writes of every kind; each makes a version."""
+"""Writes of every kind; each creates a version."""
 _NEEDED = {"DropTableIndex": "CreateTableScalarIndex"}
-"""What has to have been done before, which a target may not support."""
+"""The write that another one depends on, which a target may not support."""
 
 
 def _rows(lab: Lab, table: list[str], **of: Any) -> Any:
@@ -101,11 +101,11 @@ _READS: dict[str, Read] = {
 
 
 Told = dict[int, dict[str, Any]]
-"""What was told of each version while it was the newest, by its number."""
+"""The results of all reads of each version while it was the newest, by version number."""
 
 
 def _write(lab: Lab, table: list[str], write: Write, refused: set[str], **of: Any) -> Reply | None:
-    """Return the answer to a write; None where the target does not support it, or what it needs."""
+    """Return the reply to a write; None if the target does not support it or what it depends on."""
     operation, data, request = write
     if _NEEDED.get(operation) in refused:
         return None
@@ -118,7 +118,7 @@ def _write(lab: Lab, table: list[str], write: Write, refused: set[str], **of: An
 
 
 def _written(lab: Lab, table: list[str], **of: Any) -> Told:
-    """Write in every way; return what was told after each write, by the version that it made."""
+    """Make every kind of write; return the results of all reads after each, by the new version."""
     found: Told = {}
     refused: set[str] = set()
     for write in (None, *_WRITES):
@@ -132,7 +132,10 @@ def _written(lab: Lab, table: list[str], **of: Any) -> Told:
 
 
 def _past(lab: Lab, of: dict[str, Any]) -> tuple[list[str], Told]:
-    """Return a table that was written to in every way, and what was told of it; later writes may follow."""
+    """Return a table after every kind of write, and the results of reading each version.
+
+    The table may have been written to since.
+    """
     name = f"past {of}"
 
     def make() -> list[str]:
@@ -150,19 +153,20 @@ def _past(lab: Lab, of: dict[str, Any]) -> tuple[list[str], Told]:
 
 _SIDE = {"branch": "side"}
 _MAIN_IDS = [1, 2, 3, 4, 20, 21]
-"""Ids of the main line of a table whose branch was written to."""
+"""Ids on the main branch of a table whose other branch was written to."""
 
 
 def _each_other(told: Told, reads: Iterable[str], first: int) -> Iterator[tuple[int, str, Any]]:
-    """Yield half of what was told, by version and read; with another first the other half."""
+    """Yield half of the results by version and read; `first` (0 or 1) selects the half."""
     for row, (version, due) in enumerate(told.items()):
         for column, what in enumerate(reads):
             if (row + column) % 2 == first:
                 yield version, what, due[what]
 
 
-@check("LN-PAST-001", "Whatever is told of the newest version is told of it by its number later.",
-       _SOURCE, "DescribeTableVersion", "QueryTable", "CountTableRows", "InsertIntoTable", "CreateTable",
+@check("LN-PAST-001",
+       "A version read by number later returns what it returned while it was the newest.", _SOURCE,
+       "DescribeTableVersion", "QueryTable", "CountTableRows", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def by_number(lab: Lab) -> None:
     table, told = _past(lab, {})
@@ -170,20 +174,23 @@ def by_number(lab: Lab) -> None:
         lab.same(_READS[what](lab, table, version=version), due, f"{what} of version {version}")
 
 
-@check("LN-PAST-002", "Whatever is told of the newest version of a branch is told of it by its number later.",
+@check("LN-PAST-002",
+       "A branch's version read by number later returns what it returned while it was the newest.",
        _SOURCE, "DescribeTableVersion", "QueryTable", "CountTableRows", "InsertIntoTable",
        "CreateTableBranch", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def on_a_branch(lab: Lab) -> None:
     table, told = _past(lab, _SIDE)
-    reads = {k: v for k, v in _READS.items() if v is not _described}  # at most one of the two
+    # DescribeTable accepts a version or a branch, not both.
+    reads = {k: v for k, v in _READS.items() if v is not _described}
     for version, what, due in _each_other(told, reads, 1):
         found = reads[what](lab, table, version=version, branch="side")
         lab.same(found, due, f"{what} of version {version} of the branch")
 
 
-@check("LN-PAST-003", "A tag tells of its version what was told of it, wherever it moved.",
-       _SOURCE, "DescribeTable", "CreateTableTag", "UpdateTableTag", "InsertIntoTable", "CreateTable",
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-PAST-003",
+       "A tag returns what its version returned while it was the newest, also after the tag "
+       "moves.", _SOURCE, "DescribeTable", "CreateTableTag", "UpdateTableTag", "InsertIntoTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
 def by_tag(lab: Lab) -> None:
     table, told = _past(lab, {})
     for version in told:
@@ -204,9 +211,11 @@ def by_tag(lab: Lab) -> None:
             )
 
 
-@check("LN-PAST-004", "RestoreTable brings back all of a version: rows, columns, metadata and indices.",
-       "rest.yaml, RestoreTable: makes the contents of an earlier version current again", "RestoreTable",
-       "QueryTable", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-PAST-004",
+       "RestoreTable restores all of a version: rows, columns, metadata and indices.",
+       "rest.yaml, RestoreTable: makes the contents of an earlier version current again",
+       "RestoreTable", "QueryTable", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def restored(lab: Lab) -> None:
     reads: dict[str, Read] = {"the rows": _rows, "counts": _count, "what DescribeTable tells": _described,
                               "the indices": _indices, "the stats of the indices": _index}  # fmt: skip
@@ -230,7 +239,8 @@ def restored(lab: Lab) -> None:
             lab.same(lab.ids(table), _MAIN_IDS, "the ids of the main line")
 
 
-@check("LN-PAST-005", "A branch starts with all that its version had, whichever version it starts from.",
+@check("LN-PAST-005",
+       "A branch starts with all the contents of its start version, whichever version that is.",
        "rest.yaml, CreateTableBranchRequest, from_version and from_branch", "CreateTableBranch",
        "QueryTable", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branched(lab: Lab) -> None:
@@ -255,9 +265,11 @@ def branched(lab: Lab) -> None:
             )
 
 
-@check("LN-PAST-006", "Each write tells its version, which listings and descriptions have at once.",
-       "rest.yaml, version in the responses of the writes", "InsertIntoTable", "ListTableVersions",
-       "DescribeTableVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-PAST-006",
+       "Listings and descriptions immediately show the version that a write returns as the "
+       "newest.", "rest.yaml, version in the responses of the writes", "InsertIntoTable",
+       "ListTableVersions", "DescribeTableVersion", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def told_at_once(lab: Lab) -> None:
     table = lab.new_table(1, 2, 3, 4)
     lines: list[dict[str, Any]] = [{}]

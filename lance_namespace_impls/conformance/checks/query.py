@@ -14,13 +14,13 @@ _TABLES = ["tables"]
 ALL = list(PEOPLE)
 
 
-@check("LN-QUERY-001", "A query without filter or vector gives every row.", _QUERY, "QueryTable",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-QUERY-001", "A query without a filter or vector returns every row.", _QUERY,
+       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def everything(lab: Lab) -> None:
     lab.same(lab.ids(lab.shared_table()), ALL, "the ids")
 
 
-@check("LN-QUERY-002", "A filter gives the rows that it lets through.", _QUERY, "QueryTable",
+@check("LN-QUERY-002", "A query with a filter returns the matching rows.", _QUERY, "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def filtered(lab: Lab) -> None:
     table = lab.shared_table()
@@ -37,7 +37,7 @@ def limited(lab: Lab) -> None:
     lab.same(lab.query(table, k=4, filter="id > 2").num_rows, 4, "the number of filtered rows")
 
 
-@check("LN-QUERY-004", "offset leaves out the first rows.",
+@check("LN-QUERY-004", "offset skips the first rows.",
        "rest.yaml, QueryTableRequest: rows to skip before the first one returned", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def offset(lab: Lab) -> None:
@@ -48,7 +48,7 @@ def offset(lab: Lab) -> None:
     lab.same(found, whole[2:5], "three ids after two")
 
 
-@check("LN-QUERY-005", "columns chooses which columns come, in that order.",
+@check("LN-QUERY-005", "columns selects the returned columns.",
        "rest.yaml, QueryTableRequestColumns: in this order", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def columns(lab: Lab) -> None:
@@ -58,7 +58,7 @@ def columns(lab: Lab) -> None:
     lab.same(sorted(pairs), [(i, f"n{i}") for i in ALL], "the rows")
 
 
-@check("LN-QUERY-006", "A vector query gives the nearest rows, nearest first.", _QUERY,
+@check("LN-QUERY-006", "A vector query returns the nearest rows, nearest first.", _QUERY,
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def vector(lab: Lab) -> None:
     found = lab.query(lab.shared_table(), vector={"single_vector": [7.2, 0.0]}, k=3,
@@ -66,7 +66,7 @@ def vector(lab: Lab) -> None:
     lab.same(found.column("id").to_pylist(), [7, 8, 6], "the ids")
 
 
-@check("LN-QUERY-007", "A vector query gives the distance to each row.",
+@check("LN-QUERY-007", "A vector query returns the distance to each row.",
        "rest.yaml, QueryTableResponse: a vector search adds a column _distance", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def distance(lab: Lab) -> None:
@@ -77,7 +77,7 @@ def distance(lab: Lab) -> None:
         lab.same(found.column("_distance").to_pylist(), [0.0, 1.0, 1.0], "the distances")
 
 
-@check("LN-QUERY-008", "A prefilter limits the rows before the nearest are taken.",
+@check("LN-QUERY-008", "With prefilter, the filter applies before the nearest rows are selected.",
        "rest.yaml, QueryTableRequest: the filter is applied before the search", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def prefilter(lab: Lab) -> None:
@@ -95,7 +95,7 @@ def row_id(lab: Lab) -> None:
     lab.same(len(set(ids)), len(ALL), "the number of different row ids")
 
 
-@check("LN-QUERY-010", "A query of an earlier version gives its rows.", _QUERY, "QueryTable",
+@check("LN-QUERY-010", "A query of an earlier version returns its rows.", _QUERY, "QueryTable",
        "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def version(lab: Lab) -> None:
     table = two_versions(lab)
@@ -103,7 +103,7 @@ def version(lab: Lab) -> None:
     lab.same(lab.ids(table), [*ALL, 11], "the ids of the newest version")
 
 
-@check("LN-QUERY-011", "A query of a version that is missing is code 11.", _CODES, "QueryTable",
+@check("LN-QUERY-011", "A query of a missing version fails with code 11.", _CODES, "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def version_missing(lab: Lab) -> None:
     lab.query(lab.shared_table())
@@ -111,7 +111,7 @@ def version_missing(lab: Lab) -> None:
     lab.refused("QueryTable", [11], id=lab.shared_table(), k=1, vector=vector, version=999)
 
 
-@check("LN-QUERY-012", "A filter that cannot be read is code 13.", _QUERY, "QueryTable",
+@check("LN-QUERY-012", "A filter that cannot be parsed fails with code 13.", _QUERY, "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def bad_filter(lab: Lab) -> None:
     lab.query(lab.shared_table())
@@ -119,8 +119,8 @@ def bad_filter(lab: Lab) -> None:
     lab.refused("QueryTable", [13], id=lab.shared_table(), k=1, vector=vector, filter="id >>> ((")
 
 
-@check("LN-QUERY-013", "A column that is missing is code 12 or 13.", _CODES, "QueryTable",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-QUERY-013", "A query of a missing column fails with code 12 or 13.", _CODES,
+       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def bad_column(lab: Lab) -> None:
     lab.query(lab.shared_table())
     vector = lab.no_vector()
@@ -128,14 +128,14 @@ def bad_column(lab: Lab) -> None:
                 columns={"column_names": ["nothing"]})  # fmt: skip
 
 
-@check("LN-QUERY-014", "A query of a missing table is code 4.", _CODES, "QueryTable",
+@check("LN-QUERY-014", "A query of a missing table fails with code 4.", _CODES, "QueryTable",
        capabilities=_TABLES)  # fmt: skip
 def missing(lab: Lab) -> None:
     vector = {"single_vector": [1.0, 0.0]}
     lab.refused("QueryTable", [4], id=lab.table_id(), k=1, vector=vector)
 
 
-@check("LN-QUERY-015", "A query that matches nothing gives no rows, with their columns.", _QUERY,
+@check("LN-QUERY-015", "A query that matches nothing returns an empty result with columns.", _QUERY,
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def nothing(lab: Lab) -> None:
     found = lab.query(lab.shared_table(), filter="id > 99")
@@ -150,21 +150,21 @@ def repeated(lab: Lab) -> None:
     lab.same(second.to_pylist(), first.to_pylist(), "the rows read again")
 
 
-@check("LN-QUERY-017", "A vector of another length is code 13.", _QUERY, "QueryTable",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-QUERY-017", "A query vector of the wrong length fails with code 13.", _QUERY,
+       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def vector_length(lab: Lab) -> None:
     vector = {"single_vector": [1.0, 0.0, 0.0]}
     lab.refused("QueryTable", [13, 20], id=lab.shared_table(), k=1, vector=vector,
                 vector_column="vec")  # fmt: skip
 
 
-@check("LN-COUNT-001", "CountTableRows gives the number of rows.", _COUNT, "CountTableRows",
+@check("LN-COUNT-001", "CountTableRows returns the number of rows.", _COUNT, "CountTableRows",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def count(lab: Lab) -> None:
     lab.same(lab.count(lab.shared_table()), len(ALL), "the number of rows")
 
 
-@check("LN-COUNT-002", "A predicate counts the rows that it lets through.", _COUNT,
+@check("LN-COUNT-002", "CountTableRows with a predicate counts the matching rows.", _COUNT,
        "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def count_predicate(lab: Lab) -> None:
     table = lab.shared_table()
@@ -180,25 +180,25 @@ def count_version(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL) + 1, "the number of rows")
 
 
-@check("LN-COUNT-004", "CountTableRows of a version that is missing is code 11.", _CODES,
+@check("LN-COUNT-004", "CountTableRows of a missing version fails with code 11.", _CODES,
        "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def count_version_missing(lab: Lab) -> None:
     lab.refused("CountTableRows", [11], id=lab.shared_table(), version=999)
 
 
-@check("LN-COUNT-005", "A predicate that cannot be read is code 13.", _COUNT, "CountTableRows",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-COUNT-005", "A predicate that cannot be parsed fails with code 13.", _COUNT,
+       "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def count_bad(lab: Lab) -> None:
     lab.refused("CountTableRows", [13], id=lab.shared_table(), predicate="id >>> ((")
 
 
-@check("LN-COUNT-006", "CountTableRows of a missing table is code 4.", _CODES, "CountTableRows",
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-COUNT-006", "CountTableRows of a missing table fails with code 4.", _CODES,
+       "CountTableRows", capabilities=_TABLES)  # fmt: skip
 def count_missing(lab: Lab) -> None:
     lab.refused("CountTableRows", [4], id=lab.table_id())
 
 
-@check("LN-PLAN-001", "ExplainTableQueryPlan gives a plan as text and needs no run.",
+@check("LN-PLAN-001", "ExplainTableQueryPlan returns a plan as text.",
        "rest.yaml, ExplainTableQueryPlan", "ExplainTableQueryPlan", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def explain(lab: Lab) -> None:
@@ -208,7 +208,7 @@ def explain(lab: Lab) -> None:
     lab.that(isinstance(plan, str) and bool(plan.strip()), "a plan", answer)
 
 
-@check("LN-PLAN-002", "AnalyzeTableQueryPlan gives what it measured as text.",
+@check("LN-PLAN-002", "AnalyzeTableQueryPlan returns its measurements as text.",
        "rest.yaml, AnalyzeTableQueryPlan", "AnalyzeTableQueryPlan", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def analyze(lab: Lab) -> None:
@@ -218,7 +218,7 @@ def analyze(lab: Lab) -> None:
     lab.that(isinstance(text, str) and bool(text.strip()), "an analysis", answer)
 
 
-@check("LN-PLAN-003", "ExplainTableQueryPlan of a missing table is code 4.", _CODES,
+@check("LN-PLAN-003", "ExplainTableQueryPlan of a missing table fails with code 4.", _CODES,
        "ExplainTableQueryPlan", capabilities=_TABLES)  # fmt: skip
 def explain_missing(lab: Lab) -> None:
     query = {"vector": {"single_vector": [1.0, 0.0]}, "k": 2}
@@ -240,13 +240,14 @@ def stats(lab: Lab) -> None:
     lab.that((answer.get("total_bytes") or 0) > 0, "a number of bytes", answer)
 
 
-@check("LN-STATS-002", "GetTableStats of a missing table is code 4.", _CODES, "GetTableStats",
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-STATS-002", "GetTableStats of a missing table fails with code 4.", _CODES,
+       "GetTableStats", capabilities=_TABLES)  # fmt: skip
 def stats_missing(lab: Lab) -> None:
     lab.refused("GetTableStats", [4], id=lab.table_id())
 
 
-@check("LN-QUERY-025", "An offset behind the last row gives no rows, with the columns.", _QUERY,
+@check("LN-QUERY-025",
+       "A query with an offset beyond the last row returns no rows, with the same columns.", _QUERY,
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def behind(lab: Lab) -> None:
     table = lab.shared_table()

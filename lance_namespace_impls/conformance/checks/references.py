@@ -1,4 +1,4 @@
-"""What a request names beside the table and is not there: the code of each field, and no effect."""
+"""Branches, versions and tags in requests: missing ones fail correctly and change nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NO_BRANCH: dict[str, tuple[bytes | None, dict[str, Any]]] = {
     "UpdateFieldMetadata": (None, {"updates": [{"path": "id", "metadata": {"a": "b"}}]}),
     "CreateTableTag": (None, {"tag": "t", "version": 1}),
 }
-"""What each operation that takes a branch is sent."""
+"""The request for each operation that accepts a branch."""
 ON_BRANCH: dict[str, tuple[bytes | None, dict[str, Any]]] = {
     **NO_BRANCH,
     "DescribeTable": (None, {"load_detailed_metadata": True}),
@@ -46,8 +46,9 @@ ON_BRANCH: dict[str, tuple[bytes | None, dict[str, Any]]] = {
 }
 
 
-@check("LN-REFERENCE-001", "A branch that is missing is code 4, 11 or 22, and nothing is changed.",
-       _FIELDS, "CreateTable", "CountTableRows", capabilities=_TABLES)  # fmt: skip
+@check("LN-REFERENCE-001",
+       "An operation on a missing branch fails with code 4, 11 or 22 and changes nothing.", _FIELDS,
+       "CreateTable", "CountTableRows", capabilities=_TABLES)  # fmt: skip
 def missing_branches(lab: Lab) -> None:
     table = lab.new_table()
     index = {"column": "id", "index_type": "BTREE", "name": "by_id"}
@@ -59,7 +60,8 @@ def missing_branches(lab: Lab) -> None:
         reply = lab.call(operation, data, id=table, branch="nowhere", **request)
         if reply.code == 0:
             continue
-        # A writer asks for a new branch's versions before it makes the first: none is an answer.
+        # A writer lists the versions of a new branch before it creates the first one, so an empty
+        # list is valid.
         found = reply.answer if operation == "ListTableVersions" and reply.succeeded else None
         if found is not None and not found.get("versions"):
             continue
@@ -79,7 +81,7 @@ def missing_branches(lab: Lab) -> None:
         lab.same(len(again), len(before), "the number of versions")
 
 
-@check("LN-REFERENCE-002", "A branch made of a branch or version that is missing is refused.",
+@check("LN-REFERENCE-002", "CreateTableBranch from a missing branch or version is rejected.",
        "rest.yaml, CreateTableBranchRequest", "CreateTableBranch", "ListTableBranches",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branch_of_nothing(lab: Lab) -> None:
@@ -90,7 +92,7 @@ def branch_of_nothing(lab: Lab) -> None:
     lab.that("side" not in found, "no branch", found)
 
 
-@check("LN-REFERENCE-003", "Tags of a branch name the branch and its version.",
+@check("LN-REFERENCE-003", "A tag on a branch reports the branch and its version.",
        "rest.yaml, CreateTableTagRequest, TagContents and GetTableTagVersionResponse",
        "CreateTableTag", "GetTableTagVersion", "ListTableTags", "CreateTableBranch",
        "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
@@ -112,7 +114,7 @@ def branch_tags(lab: Lab) -> None:
     lab.same((found.get("version"), found.get("branch")), (version, "side"), "the tag that moved")
 
 
-@check("LN-REFERENCE-004", "Stats of an index are of the branch and version asked for.",
+@check("LN-REFERENCE-004", "DescribeTableIndexStats reports on the requested branch and version.",
        "rest.yaml, DescribeTableIndexStatsRequest", "DescribeTableIndexStats",
        "CreateTableScalarIndex", "CreateTableBranch", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -132,7 +134,8 @@ def index_stats(lab: Lab) -> None:
     lab.same((rows(), rows(version=newest - 1)), (11, 10), "the rows of two versions")
 
 
-@check("LN-REFERENCE-005", "ListTableIndices of an earlier version lists its indices.",
+@check("LN-REFERENCE-005",
+       "ListTableIndices at an earlier version lists the indices of that version.",
        "rest.yaml, ListTableIndicesRequest", "ListTableIndices", "CreateTableScalarIndex",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def indices_of_version(lab: Lab) -> None:
@@ -144,7 +147,7 @@ def indices_of_version(lab: Lab) -> None:
     lab.same([entry["index_name"] for entry in found], ["by_id"], "the indices of the newest")
 
 
-@check("LN-REFERENCE-006", "The main branch cannot be dropped, and a name cannot be both.",
+@check("LN-REFERENCE-006", "The main branch cannot be deleted.",
        "rest.yaml, DeleteTableBranchRequest and CreateTableBranchRequest", "DeleteTableBranch",
        "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def main_branch(lab: Lab) -> None:
@@ -153,7 +156,7 @@ def main_branch(lab: Lab) -> None:
     lab.same(lab.count(table), 10, "the number of rows")
 
 
-@check("LN-REFERENCE-007", "ListTableBranches tells where each branch starts.",
+@check("LN-REFERENCE-007", "ListTableBranches reports where each branch starts.",
        "rest.yaml, BranchContents", "ListTableBranches", "CreateTableBranch", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branch_contents(lab: Lab) -> None:
@@ -168,8 +171,9 @@ def branch_contents(lab: Lab) -> None:
     lab.that((found["new"].get("manifestSize") or 0) > 0, "a size in bytes", found["new"])
 
 
-@check("LN-REFERENCE-008", "The manifest of a tag has a size.", "rest.yaml, TagContents",
-       "ListTableTags", "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-REFERENCE-008", "ListTableTags reports the manifest size of a tag.",
+       "rest.yaml, TagContents", "ListTableTags", "CreateTableTag", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def tag_contents(lab: Lab) -> None:
     table = lab.new_table()
     lab.ok("CreateTableTag", id=table, tag="t", version=1)
@@ -177,7 +181,8 @@ def tag_contents(lab: Lab) -> None:
     lab.that((entry.get("manifestSize") or 0) > 0, "a size in bytes", entry)
 
 
-@check("LN-REFERENCE-009", "A branch of a branch names it as its parent, and starts from its rows.",
+@check("LN-REFERENCE-009",
+       "A branch of a branch reports it as its parent and starts with its rows.",
        "rest.yaml, BranchContents", "ListTableBranches", "CreateTableBranch", "InsertIntoTable",
        "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branch_of_branch(lab: Lab) -> None:
@@ -190,9 +195,10 @@ def branch_of_branch(lab: Lab) -> None:
     lab.same(lab.count(table, branch="deep"), 11, "the number of rows")
 
 
-@check("LN-REFERENCE-010", "A table of a name that was dropped has nothing of the one before.",
-       "rest.yaml, DropTable: the table is removed together with its data", "CreateTable", "DropTable",
-       "ListTableVersions", capabilities=_TABLES)  # fmt: skip
+@check("LN-REFERENCE-010",
+       "A table created with the name of a dropped table inherits nothing from it.",
+       "rest.yaml, DropTable: the table is removed together with its data", "CreateTable",
+       "DropTable", "ListTableVersions", capabilities=_TABLES)  # fmt: skip
 def nothing_of_the_old(lab: Lab) -> None:
     table = two_versions(lab)
     for operation, more in (
@@ -218,9 +224,11 @@ def nothing_of_the_old(lab: Lab) -> None:
     lab.that(not any("a" in metadata for metadata in told), "no metadata of the old one", told)
 
 
-@check("LN-REFERENCE-011", "A table as of a tag of a branch is that of the branch.",
+@check("LN-REFERENCE-011",
+       "DescribeTable with a tag of a branch describes the table on that branch.",
        "rest.yaml, DescribeTableRequest and TagContents", "DescribeTable", "CreateTableTag",
-       "CreateTableBranch", "AlterTableAddColumns", "CreateTable", capabilities=_TABLES)  # fmt: skip
+       "CreateTableBranch", "AlterTableAddColumns", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def described_by_tag(lab: Lab) -> None:
     table = lab.new_table()
     lab.given("CreateTableBranch", id=table, name="side")
@@ -243,7 +251,8 @@ def described_by_tag(lab: Lab) -> None:
             lab.same(found.get("version"), version if due else 1, f"the version with {more}")
 
 
-@check("LN-REFERENCE-012", "DeleteTableBranch leaves tags, other branches and the main line alone.",
+@check("LN-REFERENCE-012",
+       "DeleteTableBranch does not affect tags, other branches and the main branch.",
        "rest.yaml, DeleteTableBranch", "DeleteTableBranch", "CreateTableBranch", "CreateTableTag",
        "ListTableTags", "ListTableBranches", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branch_alone(lab: Lab) -> None:

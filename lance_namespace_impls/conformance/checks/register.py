@@ -13,7 +13,7 @@ _CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations
 
 
 def deregistered(lab: Lab) -> tuple[list[str], str]:
-    """Return a table with data that was deregistered, and its location."""
+    """Return a deregistered table with data, and its location."""
     table = lab.new_table()
     where = str(lab.given("DescribeTable", id=table).get("location"))
     answer = lab.ok("DeregisterTable", id=table)
@@ -21,7 +21,7 @@ def deregistered(lab: Lab) -> tuple[list[str], str]:
 
 
 def register_again(lab: Lab, table: list[str], location: str) -> None:
-    """Register a table at its location; some servers take it relative to theirs."""
+    """Register a table at its location, as a relative path if the server requires one."""
     reply = lab.call("RegisterTable", id=table, location=location)
     if reply.code == 13 and "/" in location:
         reply = lab.call(
@@ -32,21 +32,22 @@ def register_again(lab: Lab, table: list[str], location: str) -> None:
     lab.must_succeed(reply)
 
 
-@check("LN-TABLE-DEREGISTER-001", "A table that was deregistered is gone from the catalog.",
-       _DEREGISTER, "DeregisterTable", capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-DEREGISTER-001", "A deregistered table is no longer in the catalog.", _DEREGISTER,
+       "DeregisterTable", capabilities=["tables"])  # fmt: skip
 def deregister(lab: Lab) -> None:
     table = lab.any_table()
     lab.ok("DeregisterTable", id=table)
     lab.that(not lab.exists("TableExists", table), "the table to be gone", "it is there")
 
 
-@check("LN-TABLE-DEREGISTER-002", "DeregisterTable of a missing table is code 4.", _CODES,
+@check("LN-TABLE-DEREGISTER-002", "DeregisterTable of a missing table fails with code 4.", _CODES,
        "DeregisterTable", capabilities=["tables"])  # fmt: skip
 def deregister_missing(lab: Lab) -> None:
     lab.refused("DeregisterTable", [4], id=lab.table_id())
 
 
-@check("LN-TABLE-DEREGISTER-003", "DeregisterTable keeps the data: it can be registered again.",
+@check("LN-TABLE-DEREGISTER-003",
+       "DeregisterTable keeps the data, so that the table can be registered again.",
        f"{_DEREGISTER}; {_REGISTER}", "DeregisterTable", "RegisterTable", "CountTableRows",
        capabilities=["tables"])  # fmt: skip
 def deregister_keeps(lab: Lab) -> None:
@@ -55,7 +56,7 @@ def deregister_keeps(lab: Lab) -> None:
     lab.same(lab.count(table), len(PEOPLE), "the number of rows")
 
 
-@check("LN-TABLE-DEREGISTER-004", "A second DeregisterTable is code 4.", _CODES,
+@check("LN-TABLE-DEREGISTER-004", "A second DeregisterTable fails with code 4.", _CODES,
        "DeregisterTable", capabilities=["tables"])  # fmt: skip
 def deregister_twice(lab: Lab) -> None:
     table = lab.any_table()
@@ -63,7 +64,8 @@ def deregister_twice(lab: Lab) -> None:
     lab.refused("DeregisterTable", [4], id=table)
 
 
-@check("LN-TABLE-DEREGISTER-005", "DeregisterTable answers with the table that is gone.",
+@check("LN-TABLE-DEREGISTER-005",
+       "DeregisterTable returns the id and location of the deregistered table.",
        "rest.yaml, DeregisterTableResponse", "DeregisterTable", "DescribeTable",
        capabilities=["tables"])  # fmt: skip
 def deregister_answers(lab: Lab) -> None:
@@ -76,9 +78,8 @@ def deregister_answers(lab: Lab) -> None:
         lab.same(answer["location"], where, "the location")
 
 
-@check("LN-TABLE-REGISTER-001", "A dataset that is registered is a table at its location.",
-       _REGISTER, "RegisterTable", "DeregisterTable", "DescribeTable",
-       capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-REGISTER-001", "A registered dataset is a table at its location.", _REGISTER,
+       "RegisterTable", "DeregisterTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
 def register(lab: Lab) -> None:
     table, location = deregistered(lab)
     register_again(lab, table, location)
@@ -86,7 +87,7 @@ def register(lab: Lab) -> None:
     lab.same(found.rstrip("/"), location.rstrip("/"), "the location")
 
 
-@check("LN-TABLE-REGISTER-002", "RegisterTable of one that exists is code 5.", _REGISTER,
+@check("LN-TABLE-REGISTER-002", "RegisterTable of an existing table fails with code 5.", _REGISTER,
        "RegisterTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
 def register_twice(lab: Lab) -> None:
     table = lab.any_table()
@@ -98,7 +99,7 @@ def register_twice(lab: Lab) -> None:
     lab.must_fail(reply, [5])
 
 
-@check("LN-TABLE-REGISTER-003", "Mode Overwrite of RegisterTable takes over an existing name.",
+@check("LN-TABLE-REGISTER-003", "RegisterTable in mode Overwrite accepts an existing name.",
        _REGISTER, "RegisterTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
 def register_overwrite(lab: Lab) -> None:
     table = lab.new_table()
@@ -107,7 +108,7 @@ def register_overwrite(lab: Lab) -> None:
     lab.same(lab.count(table), len(PEOPLE), "the number of rows")
 
 
-@check("LN-TABLE-REGISTER-004", "RegisterTable in a missing namespace is code 1.", _CODES,
+@check("LN-TABLE-REGISTER-004", "RegisterTable in a missing namespace fails with code 1.", _CODES,
        "RegisterTable", "DescribeTable", capabilities=["namespaces", "tables"])  # fmt: skip
 def register_without_parent(lab: Lab) -> None:
     table = lab.any_table()
@@ -122,7 +123,7 @@ def register_without_parent(lab: Lab) -> None:
     lab.must_fail(reply, [1, 13])
 
 
-@check("LN-TABLE-REGISTER-005", "An unknown mode of RegisterTable is code 13.", _REGISTER,
+@check("LN-TABLE-REGISTER-005", "An unknown mode of RegisterTable fails with code 13.", _REGISTER,
        "RegisterTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
 def register_unknown_mode(lab: Lab) -> None:
     table = lab.any_table()
@@ -130,20 +131,20 @@ def register_unknown_mode(lab: Lab) -> None:
     lab.refused("RegisterTable", [13], id=lab.table_id(), location=where, mode="sometimes")
 
 
-@check("LN-TABLE-REGISTER-006", "RegisterTable without a location is code 13.",
+@check("LN-TABLE-REGISTER-006", "RegisterTable without a location fails with code 13.",
        "rest.yaml, RegisterTableRequest", "RegisterTable", capabilities=["tables"])  # fmt: skip
 def register_nowhere(lab: Lab) -> None:
     identifier = lab.table_id()
     reply = lab.call("RegisterTable", id=identifier)
-    if reply.succeeded:  # whatever place that is, a drop must not delete it
+    if reply.succeeded:  # a later drop must not delete an unknown location
         lab.call("DeregisterTable", id=identifier)
     lab.must_fail(reply, [13])
     lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
 
 
-@check("LN-TABLE-REGISTER-009", "Mode Overwrite of RegisterTable registers a name that is free.",
-       _REGISTER, "RegisterTable", "DeregisterTable", "DescribeTable", "CreateTable", "CountTableRows",
-       capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-REGISTER-009", "RegisterTable in mode Overwrite accepts an unused name.",
+       _REGISTER, "RegisterTable", "DeregisterTable", "DescribeTable", "CreateTable",
+       "CountTableRows", capabilities=["tables"])  # fmt: skip
 def overwrite_free(lab: Lab) -> None:
     table, where = deregistered(lab)
     reply = lab.call("RegisterTable", id=table, location=where, mode="Overwrite")
@@ -151,7 +152,8 @@ def overwrite_free(lab: Lab) -> None:
     lab.same(lab.count(table), len(PEOPLE), "the number of rows")
 
 
-@check("LN-TABLE-REGISTER-010", "A table that is registered has the properties given, and no others.",
+@check("LN-TABLE-REGISTER-010",
+       "A registered table has only the properties passed to RegisterTable.",
        "rest.yaml, RegisterTableRequest", "RegisterTable", "DeregisterTable", "DescribeTable",
        "CreateTable", capabilities=["tables"])  # fmt: skip
 def own_properties(lab: Lab) -> None:
@@ -169,7 +171,7 @@ def own_properties(lab: Lab) -> None:
 MODES = ("Overwrite", "OVERWRITE", "overwrite", "overWrite")
 
 
-@check("LN-TABLE-REGISTER-011", "Modes of tables are read in any letter case.",
+@check("LN-TABLE-REGISTER-011", "The modes of table operations are case-insensitive.",
        'protocol semantics, "Modes (any case)"', "RegisterTable", "InsertIntoTable", "CreateTable",
        "DescribeTable", "DeregisterTable", capabilities=["tables"])  # fmt: skip
 def any_case(lab: Lab) -> None:
@@ -192,7 +194,8 @@ def any_case(lab: Lab) -> None:
         lab.same(lab.ids(table), [1, 2], f"the ids after CreateTable in mode {mode}")
 
 
-@check("LN-FRESH-014", "What exists is told as it is after each change, also if it was asked before.",
+@check("LN-FRESH-014",
+       "TableExists and DescribeTable reflect each change, even if called before it.",
        "rest.yaml, TableExists and NamespaceExists", "TableExists", "DeclareTable", "DescribeTable",
        "DeregisterTable", capabilities=["tables"])  # fmt: skip
 def existence(lab: Lab) -> None:
@@ -209,17 +212,18 @@ def existence(lab: Lab) -> None:
         lab.same(told or due, due, "the location of the table that was declared again")
 
 
-@check("LN-TABLE-DEREGISTER-010", "A table made under a deregistered name leaves the old data alone.",
+@check("LN-TABLE-DEREGISTER-010",
+       "A table created with a deregistered name does not affect the old data.",
        "rest.yaml, DeregisterTable: its data stays on storage as it is; general specification: a table "
-       "exists where a directory of its name does", "DeregisterTable", "RegisterTable", "CreateTable",
-       "QueryTable", capabilities=["tables"])  # fmt: skip
+       "exists where a directory of its name does", "DeregisterTable", "RegisterTable",
+       "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
 def made_again(lab: Lab) -> None:
     table, other = lab.new_table(1, 2), lab.table_id()
     place = lab.ok("DeregisterTable", id=table).get("location")
     if place is None:
         raise Skipped("DeregisterTable tells no location")
     reply = lab.call("CreateTable", stream(people(7)), id=table)
-    if reply.code != 5:  # where the name is that of the place, the old data is in the way
+    if reply.code != 5:  # if names determine locations, the old data is in the way
         lab.must_succeed(reply)
     lab.maybe("RegisterTable", id=other, location=place)
     lab.same(lab.ids(other), [1, 2], "the ids of the old table")

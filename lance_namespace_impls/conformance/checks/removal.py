@@ -12,7 +12,7 @@ _RENAME = "rest.yaml, RenameTable"
 _CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
 
 
-@check("LN-TABLE-DROP-001", "A table that was dropped is gone.", _DROP, "DropTable",
+@check("LN-TABLE-DROP-001", "A table no longer exists after DropTable.", _DROP, "DropTable",
        capabilities=["tables"])  # fmt: skip
 def drop(lab: Lab) -> None:
     table = lab.any_table()
@@ -20,13 +20,13 @@ def drop(lab: Lab) -> None:
     lab.that(not lab.exists("TableExists", table), "the table to be gone", "it is there")
 
 
-@check("LN-TABLE-DROP-002", "DropTable of a missing table is code 4.", _CODES, "DropTable",
+@check("LN-TABLE-DROP-002", "DropTable of a missing table fails with code 4.", _CODES, "DropTable",
        capabilities=["tables"])  # fmt: skip
 def drop_missing(lab: Lab) -> None:
     lab.refused("DropTable", [4], id=lab.table_id())
 
 
-@check("LN-TABLE-DROP-003", "A second DropTable is code 4.", _CODES, "DropTable",
+@check("LN-TABLE-DROP-003", "A second DropTable fails with code 4.", _CODES, "DropTable",
        capabilities=["tables"])  # fmt: skip
 def drop_twice(lab: Lab) -> None:
     table = lab.any_table()
@@ -34,8 +34,9 @@ def drop_twice(lab: Lab) -> None:
     lab.refused("DropTable", [4], id=table)
 
 
-@check("LN-TABLE-DROP-004", "After DropTable a new table of the name has none of the old rows.",
-       _DROP, "DropTable", "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-DROP-004",
+       "After DropTable, a new table with the same name has none of the old rows.", _DROP,
+       "DropTable", "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
 def drop_and_create(lab: Lab) -> None:
     table = lab.new_table()
     lab.ok("DropTable", id=table)
@@ -44,8 +45,9 @@ def drop_and_create(lab: Lab) -> None:
     lab.same((found.column_names, found.num_rows), (["x"], 1), "columns and number of rows")
 
 
-@check("LN-TABLE-DROP-005", "DropTable deletes the data: a declared table of the name is empty.",
-       _DROP, "DropTable", "CreateTable", "DeclareTable", capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-DROP-005",
+       "DropTable deletes the data: a table declared with the same name is empty.", _DROP,
+       "DropTable", "CreateTable", "DeclareTable", capabilities=["tables"])  # fmt: skip
 def drop_deletes(lab: Lab) -> None:
     table = lab.new_table()
     lab.ok("DropTable", id=table)
@@ -55,9 +57,9 @@ def drop_deletes(lab: Lab) -> None:
         raise Failed("no rows", reply.outcome(), reply)
 
 
-@check("LN-TABLE-DROP-006", "DropTable leaves tables of a similar name alone.",
-       "general specification, Object Identifier", "DropTable", "CreateTable",
-       "CountTableRows", capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-DROP-006", "DropTable does not affect tables with similar names.",
+       "general specification, Object Identifier", "DropTable", "CreateTable", "CountTableRows",
+       capabilities=["tables"])  # fmt: skip
 def drop_neighbours(lab: Lab) -> None:
     table = lab.new_table()
     longer = [*table[:-1], table[-1] + "x"]
@@ -66,7 +68,7 @@ def drop_neighbours(lab: Lab) -> None:
     lab.same(lab.count(longer), 2, f"the number of rows of {longer[-1]}")
 
 
-@check("LN-TABLE-DROP-007", "DropTable answers with the table that is gone.",
+@check("LN-TABLE-DROP-007", "DropTable returns the id and location of the dropped table.",
        "rest.yaml, DropTableResponse", "DropTable", "DescribeTable",
        capabilities=["tables"])  # fmt: skip
 def drop_answers(lab: Lab) -> None:
@@ -79,22 +81,22 @@ def drop_answers(lab: Lab) -> None:
         lab.same(answer["location"], where, "the location")
 
 
-@check("LN-TABLE-DROP-008", "DropTable in a missing namespace is code 1 or 4.", _CODES,
+@check("LN-TABLE-DROP-008", "DropTable in a missing namespace fails with code 1 or 4.", _CODES,
        "DropTable", capabilities=["namespaces", "tables"])  # fmt: skip
 def drop_without_parent(lab: Lab) -> None:
     lab.refused("DropTable", [1, 4], id=missing_namespace_table(lab))
 
 
-@check("LN-TABLE-DROP-009", "DropTable of a namespace is refused and drops nothing.",
-       "rest.yaml, DropTable: an object that is not a Lance table is refused and stays", "DropTable",
-       capabilities=["nested", "tables"])  # fmt: skip
+@check("LN-TABLE-DROP-009", "DropTable of a namespace is rejected and drops nothing.",
+       "rest.yaml, DropTable: an object that is not a Lance table is refused and stays",
+       "DropTable", capabilities=["nested", "tables"])  # fmt: skip
 def drop_namespace(lab: Lab) -> None:
     identifier = lab.new_namespace()
     lab.refused("DropTable", [1, 4, 13], id=identifier)
     lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
 
 
-@check("LN-TABLE-RENAME-001", "A renamed table has its new name, and the old one is free.",
+@check("LN-TABLE-RENAME-001", "A renamed table has its new name, and its old name is free.",
        _RENAME, "RenameTable", capabilities=["tables"])  # fmt: skip
 def rename(lab: Lab) -> None:
     table, new = lab.any_table(), lab.ledger.fresh()
@@ -103,8 +105,8 @@ def rename(lab: Lab) -> None:
     lab.that(not lab.exists("TableExists", table), "the old name to be gone", "it is there")
 
 
-@check("LN-TABLE-RENAME-002", "RenameTable keeps the rows, and those of earlier versions.", _RENAME,
-       "RenameTable", "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-RENAME-002", "RenameTable keeps the rows, including those of earlier versions.",
+       _RENAME, "RenameTable", "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
 def rename_rows(lab: Lab) -> None:
     table, new = lab.new_table(), lab.ledger.fresh()
     written = lab.call("InsertIntoTable", stream(people(11)), id=table).succeeded
@@ -126,7 +128,7 @@ def rename_properties(lab: Lab) -> None:
     lab.has(found, PROPERTIES, "the properties")
 
 
-@check("LN-TABLE-RENAME-004", "RenameTable to a name that is taken is code 5.", _CODES,
+@check("LN-TABLE-RENAME-004", "RenameTable to an existing name fails with code 5.", _CODES,
        "RenameTable", capabilities=["tables"])  # fmt: skip
 def rename_taken(lab: Lab) -> None:
     first, second = lab.any_table(), lab.any_table()
@@ -140,14 +142,15 @@ def rename_taken(lab: Lab) -> None:
             lab.same(found.get(key), told.get(key), f"the {key} of {table[-1]}")
 
 
-@check("LN-TABLE-RENAME-005", "RenameTable of a missing table is code 4.", _CODES,
+@check("LN-TABLE-RENAME-005", "RenameTable of a missing table fails with code 4.", _CODES,
        "RenameTable", capabilities=["tables"])  # fmt: skip
 def rename_missing(lab: Lab) -> None:
     lab.refused("RenameTable", [4], id=lab.table_id(), new_table_name=lab.ledger.fresh())
 
 
-@check("LN-TABLE-RENAME-006", "RenameTable with new_namespace_id moves the table there.",
-       _RENAME, "RenameTable", capabilities=["namespaces", "tables"])  # fmt: skip
+@check("LN-TABLE-RENAME-006",
+       "RenameTable with new_namespace_id moves the table to that namespace.", _RENAME,
+       "RenameTable", capabilities=["namespaces", "tables"])  # fmt: skip
 def rename_across(lab: Lab) -> None:
     from .listings import place_for_tables
 
@@ -162,8 +165,9 @@ def rename_across(lab: Lab) -> None:
     lab.that(not lab.exists("TableExists", [*first, new]), "nothing else made", f"{new} in {first}")
 
 
-@check("LN-TABLE-RENAME-007", "RenameTable into a missing namespace is code 1 and moves nothing.",
-       _CODES, "RenameTable", capabilities=["namespaces", "tables"])  # fmt: skip
+@check("LN-TABLE-RENAME-007",
+       "RenameTable into a missing namespace fails with code 1 and moves nothing.", _CODES,
+       "RenameTable", capabilities=["namespaces", "tables"])  # fmt: skip
 def rename_nowhere(lab: Lab) -> None:
     table = lab.any_table()
     missing = missing_namespace_table(lab)[:-1]
@@ -172,7 +176,7 @@ def rename_nowhere(lab: Lab) -> None:
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
 
 
-@check("LN-TABLE-RENAME-008", "RenameTable without a new name is code 13.",
+@check("LN-TABLE-RENAME-008", "RenameTable without a new name fails with code 13.",
        "rest.yaml, RenameTableRequest", "RenameTable", capabilities=["tables"])  # fmt: skip
 def rename_no_name(lab: Lab) -> None:
     table = lab.any_table()
@@ -192,8 +196,8 @@ def rename_to_namespace(lab: Lab) -> None:
     lab.that(lab.exists("NamespaceExists", namespace), "the namespace to stay", "it is gone")
 
 
-@check("LN-TABLE-DROP-011", "A namespace stays when its last table goes.", _DROP, "DropTable",
-       "DeregisterTable", capabilities=["namespaces", "tables"])  # fmt: skip
+@check("LN-TABLE-DROP-011", "A namespace remains after its last table is dropped or deregistered.",
+       _DROP, "DropTable", "DeregisterTable", capabilities=["namespaces", "tables"])  # fmt: skip
 def last_table(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
         raise Skipped("new namespaces hold no tables")

@@ -1,4 +1,4 @@
-"""What takes another's place has nothing of it, and what moves is in one place, at every level."""
+"""Replacements inherit nothing from the old object, and moved tables are in one namespace only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def _told(lab: Lab, answer: Any, described: Any, due: dict[str, str], what: str)
             lab.same(_left(found), due, f"the properties in {source} after {what}")
 
 
-@check("LN-PROPERTY-003", "A namespace that takes another's place has the properties given, and no others.",
+@check("LN-PROPERTY-003",
+       "A namespace that replaces another has only the properties in its own request.",
        "rest.yaml, CreateNamespaceRequest, properties: none by default", "CreateNamespace",
        "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def namespaces(lab: Lab) -> None:
@@ -61,7 +62,8 @@ _WAYS: tuple[tuple[str, str | None, str | None], ...] = (
 )  # fmt: skip
 
 
-@check("LN-PROPERTY-004", "A table that takes another's place has the properties given, and no others.",
+@check("LN-PROPERTY-004",
+       "A table that replaces another has only the properties in its own request.",
        "rest.yaml, the fields properties: properties to store with the table", "CreateTable",
        "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def tables(lab: Lab) -> None:
@@ -82,7 +84,7 @@ def tables(lab: Lab) -> None:
             if reply.code in (0, 13) or forbids_location(reply):
                 continue
             if reply.code == 5 and before == "DeregisterTable":
-                continue  # what was deregistered may be in the way: LN-TABLE-DEREGISTER-010
+                continue  # the deregistered data may be in the way: LN-TABLE-DEREGISTER-010
             lab.must_succeed(reply)
             old = {**_OLD, "late": "1"} if late.succeeded else _OLD
             due = old if mode == "ExistOk" else given.get("properties") or {}
@@ -92,7 +94,7 @@ def tables(lab: Lab) -> None:
 
 
 def _where(lab: Lab, namespaces: list[list[str]], name: str) -> list[list[str]]:
-    """Return the namespaces that list a name, or whose table of that name exists."""
+    """Return the namespaces that contain a table; ListTables and TableExists must agree."""
     found = []
     for namespace in namespaces:
         listed = name in lab.walk("ListTables", "tables", id=namespace)
@@ -103,7 +105,8 @@ def _where(lab: Lab, namespaces: list[list[str]], name: str) -> list[list[str]]:
     return found
 
 
-@check("LN-TABLE-RENAME-013", "A table moves to the namespace that is named, whichever, and is in no other.",
+@check("LN-TABLE-RENAME-013",
+       "RenameTable moves a table to the requested namespace, and it is in no other.",
        "rest.yaml, RenameTableRequest, new_namespace_id; ListTables: the tables directly in the namespace",
        "RenameTable", "ListTables", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def moves(lab: Lab) -> None:
@@ -138,9 +141,10 @@ def moves(lab: Lab) -> None:
                 lab.that(described.get(key) in (None, due), f"{key} {due}", described.get(key))
 
 
-@check("LN-TABLE-RENAME-014", "A name is taken where the table moves to, not where it comes from: code 5.",
-       "rest.yaml, RenameTableRequest, new_table_name and new_namespace_id", "RenameTable", "CreateTable",
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-TABLE-RENAME-014",
+       "RenameTable to another namespace fails with code 5 only if the name exists in that "
+       "namespace.", "rest.yaml, RenameTableRequest, new_table_name and new_namespace_id",
+       "RenameTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def taken_there(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
         raise Skipped("no tables can be made in a new namespace")
@@ -159,9 +163,10 @@ def taken_there(lab: Lab) -> None:
     )
 
 
-@check("LN-NAMESPACE-DROP-022", "Cascade deletes the data of no table, at whatever level it is.",
-       "rest.yaml, DropNamespace: data on storage is never deleted, not even with Cascade", "DropNamespace",
-       "CreateTable", "RegisterTable", "DescribeTable", capabilities=["tables", "nested"])  # fmt: skip
+@check("LN-NAMESPACE-DROP-022", "DropNamespace with Cascade deletes no table's data, at any level.",
+       "rest.yaml, DropNamespace: data on storage is never deleted, not even with Cascade",
+       "DropNamespace", "CreateTable", "RegisterTable", "DescribeTable",
+       capabilities=["tables", "nested"])  # fmt: skip
 def cascade_keeps_all(lab: Lab) -> None:
     for mode in ({}, {"mode": "Skip"}):
         levels = deep(lab)
@@ -187,9 +192,11 @@ _TOKENS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
-@check("LN-PAGE-041", "A listing that refuses the token of another object refuses that of another kind.",
-       "rest.yaml, PageToken: a token that belongs to another listing is InvalidInput", "CreateTable",
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-PAGE-041",
+       "A listing that rejects page tokens of another object also rejects those of other "
+       "operations.",
+       "rest.yaml, PageToken: a token that belongs to another listing is InvalidInput",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
 def kinds(lab: Lab) -> None:
     pairs = [(crowded(lab), crowded(lab))]
     if lab.shape.tables_in_new and lab.shape.nested:
@@ -209,7 +216,7 @@ def kinds(lab: Lab) -> None:
                     tokens[operation] = (reply.answer or {})["page_token"]
         for operation, token in tokens.items():
             if lab.call(operation, id=other, limit=1, page_token=token).code != 13:
-                continue  # it cannot tell tokens apart
+                continue  # it does not distinguish tokens
             for kind, strange in tokens.items():
                 if kind != operation:
                     reply = lab.call(operation, id=one, limit=1, page_token=strange)

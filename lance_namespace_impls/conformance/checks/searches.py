@@ -1,4 +1,4 @@
-"""Searches of QueryTable: by vector and by words, with and without an index, and plans."""
+"""Searches of QueryTable by vector and text, with and without an index, and query plans."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _INDEX = "rest.yaml, CreateTableIndexRequest"
 _TABLES = ["tables"]
 _MANY = tuple(range(1, 41))
 _LIMIT = "731.0625"
-"""A number that no figure of an analysis is by chance."""
+"""A number that does not occur in an analysis by chance."""
 _BUILDING = 5.0
-"""Seconds that an index may be built after it was answered for."""
+"""Seconds that an index build may take after the response to its creation."""
 
 
 def built(lab: Lab, table: list[str], **of: Any) -> None:
-    """Wait until each index of a table covers all rows, where the figures say that one does not.
+    """Wait until each index of a table covers all rows, if statistics show that one does not.
 
-    A server may answer before it has built an index. What tells no figures is not waited for,
-    and where no index is listed in time the check goes on, to say so.
+    A server may respond before it has built an index. Indices without statistics are not waited
+    for. If no index is listed in time, the check continues and reports that itself.
 
     Args:
-        of: the branch, unless it is the main line.
+        of: the branch; empty for the main branch.
 
     Raises:
-        Skipped: an index does not cover the rows after some seconds.
+        Skipped: an index does not cover all rows in time.
     """
     until = monotonic() + _BUILDING
     while not (covered := _covers(lab, table, of)):
@@ -44,7 +44,7 @@ def built(lab: Lab, table: list[str], **of: Any) -> None:
 
 
 def _covers(lab: Lab, table: list[str], of: dict[str, Any]) -> bool | None:
-    """Return whether the indices cover all rows as far as is told; None where none is listed."""
+    """Return whether the statistics show that indices cover all rows; None if none is listed."""
     listed = lab.call("ListTableIndices", id=table, **of)
     if not listed.succeeded:
         return True
@@ -60,12 +60,12 @@ def _covers(lab: Lab, table: list[str], of: dict[str, Any]) -> bool | None:
 
 
 def search(lab: Lab, table: list[str], *, at: float = 7.2, **more: Any) -> list[int]:
-    """Return the ids that a search near a point gives, in their order."""
+    """Return the ids found by a search near a point, in result order."""
     return list(search_rows(lab, table, at=at, **more).column("id").to_pylist())
 
 
 def search_rows(lab: Lab, table: list[str], *, at: float = 7.2, **more: Any) -> Any:
-    """Return the rows that a search near a point gives."""
+    """Return the rows found by a search near a point."""
     request = {"vector": {"single_vector": [at, 0.0]}, "k": 3, "vector_column": "vec", **more}
     reply = lab.call("QueryTable", id=table, **request)
     if reply.code == 0:
@@ -74,7 +74,7 @@ def search_rows(lab: Lab, table: list[str], *, at: float = 7.2, **more: Any) -> 
     return reply.rows
 
 
-@check("LN-SEARCH-001", "A search gives at most k rows, skips offset of them, nearest first.",
+@check("LN-SEARCH-001", "A search skips offset rows and returns at most k rows, nearest first.",
        _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def k_and_offset(lab: Lab) -> None:
     table = lab.shared_table()
@@ -84,7 +84,7 @@ def k_and_offset(lab: Lab) -> None:
     lab.same(search(lab, table, k=2, offset=2), [6, 9], "two after two")
 
 
-@check("LN-SEARCH-002", "Without prefilter the filter is applied to the rows that were found.",
+@check("LN-SEARCH-002", "Without prefilter, the filter applies to the rows that the search found.",
        _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def postfilter(lab: Lab) -> None:
     table = lab.shared_table()
@@ -92,8 +92,8 @@ def postfilter(lab: Lab) -> None:
     lab.same(search(lab, table, k=3, prefilter=True, filter="id <> 7"), [8, 6, 9], "the ids")
 
 
-@check("LN-SEARCH-003", "A search works on the version and gives the columns asked for.", _QUERY,
-       "QueryTable", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-SEARCH-003", "A search reads the requested version and returns the requested columns.",
+       _QUERY, "QueryTable", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def version_and_columns(lab: Lab) -> None:
     table = lab.new_table(1, 2, 3)
     lab.given("InsertIntoTable", stream(people(7)), id=table)
@@ -103,8 +103,8 @@ def version_and_columns(lab: Lab) -> None:
     lab.that("name" in found and "score" not in found, "the column name alone", found)
 
 
-@check("LN-SEARCH-004", "dot and cosine order rows by their own distance.", _QUERY, "QueryTable",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-SEARCH-004", "The distance types dot and cosine order rows by their own measure.",
+       _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def distances(lab: Lab) -> None:
     table = lab.table_id()
     vectors = pa.array([[10.0, 0.0], [0.9, 0.0], [5.0, 5.0]], pa.list_(pa.float32(), 2))
@@ -118,7 +118,7 @@ def distances(lab: Lab) -> None:
     lab.that(abs(last - (1 - 0.5**0.5)) < 1e-3, "a cosine distance of 0.293", last)
 
 
-@check("LN-SEARCH-005", "lower_bound belongs to what is found, and upper_bound does not.", _QUERY,
+@check("LN-SEARCH-005", "lower_bound is inclusive, and upper_bound is exclusive.", _QUERY,
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def bounds(lab: Lab) -> None:
     table = lab.shared_table()  # distances from 7: 0, 1, 1, 4, 4, 9, 9, 16, ...
@@ -126,8 +126,9 @@ def bounds(lab: Lab) -> None:
     lab.same(sorted(found), [5, 6, 8, 9], "the ids from 1 to below 9")
 
 
-@check("LN-SEARCH-006", "A search of a missing column is code 12 or 13, an unknown distance code 13.",
-       _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-SEARCH-006",
+       "A search on a missing column fails with code 12 or 13, an unknown distance type with "
+       "code 13.", _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def wrong(lab: Lab) -> None:
     table = lab.shared_table()
     vector = {"single_vector": [1.0, 0.0]}
@@ -137,9 +138,9 @@ def wrong(lab: Lab) -> None:
                 distance_type="by feeling")  # fmt: skip
 
 
-@check("LN-SEARCH-022", "A search for the nearest rows with a k of 0 is code 13.",
-       f"{_QUERY}: code 13 in a search; wire facts, where k is 0 or more", "QueryTable", "CreateTable",
-       level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip
+@check("LN-SEARCH-022", "A nearest-neighbor search with k = 0 fails with code 13.",
+       f"{_QUERY}: code 13 in a search; wire facts, where k is 0 or more", "QueryTable",
+       "CreateTable", level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip
 def nearest_none(lab: Lab) -> None:
     table = lab.shared_table()
     search(lab, table)
@@ -147,7 +148,7 @@ def nearest_none(lab: Lab) -> None:
     lab.refused("QueryTable", [13], id=table, vector=vector, k=0, vector_column="vec")
 
 
-@check("LN-SEARCH-007", "k of 0 is no limit where nothing is searched.", _QUERY, "QueryTable",
+@check("LN-SEARCH-007", "k = 0 means no limit in a query without a search.", _QUERY, "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def no_limit(lab: Lab) -> None:
     table = lab.shared_table()
@@ -156,7 +157,7 @@ def no_limit(lab: Lab) -> None:
         lab.same(lab.query(table, k=0, **more).num_rows, due, f"the number of rows with {more}")
 
 
-@check("LN-SEARCH-008", "_rowid comes with the rows that are asked for it, the same each time.",
+@check("LN-SEARCH-008", "_rowid is returned only on request, and is the same in every query.",
        _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def row_ids(lab: Lab) -> None:
     table = lab.shared_table()
@@ -171,7 +172,8 @@ def row_ids(lab: Lab) -> None:
     lab.that("_rowid" not in lab.query(table).column_names, "no _rowid unless asked for", "one")
 
 
-@check("LN-SEARCH-009", "A search that uses a vector index finds the same nearest row.",
+@check("LN-SEARCH-009",
+       "A search that uses a vector index finds the same nearest rows as one that does not.",
        f"{_INDEX}; {_QUERY}", "CreateTableIndex", "ListTableIndices", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def with_index(lab: Lab) -> None:
@@ -208,7 +210,7 @@ def table_of_texts(lab: Lab) -> list[str]:
 
 
 def words(lab: Lab, table: list[str], query: dict[str, Any], **more: Any) -> list[int]:
-    """Return the ids that a full-text search gives, sorted."""
+    """Return the sorted ids found by a full-text search."""
     request: dict[str, Any] = {"vector": lab.no_vector(), "k": 10, "full_text_query": query, **more}
     reply = lab.call("QueryTable", id=table, **request)
     if reply.code == 0:
@@ -223,11 +225,11 @@ def text(query: str, **more: Any) -> dict[str, Any]:
 
 
 def match(terms: str, **more: Any) -> dict[str, Any]:
-    """Return a structured full-text query of words in one column."""
+    """Return a structured full-text query for words in one column."""
     return {"structured_query": {"query": {"match": {"terms": terms, "column": "text", **more}}}}
 
 
-@check("LN-SEARCH-010", "A full-text query gives the rows that hold its words.",
+@check("LN-SEARCH-010", "A full-text query returns the rows that contain its words.",
        "rest.yaml, StringFtsQuery and StructuredFtsQuery", "CreateTableScalarIndex", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def full_text(lab: Lab) -> None:
@@ -244,7 +246,7 @@ def full_text(lab: Lab) -> None:
     )
 
 
-@check("LN-SEARCH-011", "Structured full-text queries are joined as they say.",
+@check("LN-SEARCH-011", "Structured full-text queries combine their parts as specified.",
        "rest.yaml, FtsQuery", "CreateTableScalarIndex", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def structured(lab: Lab) -> None:
@@ -260,7 +262,8 @@ def structured(lab: Lab) -> None:
         lab.same(found, due, f"the ids for {query}")
 
 
-@check("LN-PLAN-004", "A plan is of the table, the branch and the query that are asked for.",
+@check("LN-PLAN-004",
+       "ExplainTableQueryPlan plans the requested query on the requested table and branch.",
        "rest.yaml, ExplainTableQueryPlanRequest", "ExplainTableQueryPlan", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def plans(lab: Lab) -> None:
@@ -288,7 +291,7 @@ def plans(lab: Lab) -> None:
         )
 
 
-@check("LN-PLAN-005", "AnalyzeTableQueryPlan runs the query that is asked for.",
+@check("LN-PLAN-005", "AnalyzeTableQueryPlan runs the requested query.",
        "rest.yaml, AnalyzeTableQueryPlanRequest", "AnalyzeTableQueryPlan", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def analysis(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""Full-text search: what a query finds, and what the settings of its index change."""
+"""Full-text search: what a query finds, and the effect of the index settings."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TABLES = ["tables"]
 
 
 def indexed(lab: Lab, texts: list[str], **settings: Any) -> list[str]:
-    """Return a table of texts, their ids counted from 1, with a full-text index.
+    """Return a table of texts, with ids from 1 and a full-text index.
 
     Raises:
-        Skipped: the target makes no such index.
+        Skipped: the target does not support such an index.
     """
     table = lab.table_id()
     rows = pa.table({"id": pa.array(range(1, len(texts) + 1), pa.int64()), "text": texts})
@@ -42,22 +42,24 @@ def tree(**query: Any) -> dict[str, Any]:
 
 
 def term(word: str) -> dict[str, Any]:
-    """Return a part of a structured query that finds a word."""
+    """Return the part of a structured query that matches a word."""
     return {"match": {"terms": word, "column": "text"}}
 
 
-@check("LN-SEARCH-015", "A phrase is found in its order, with at most slop words between.", _QUERIES,
+@check("LN-SEARCH-015",
+       "A phrase query matches its words in order, with at most slop words between them.", _QUERIES,
        *_NEEDED, capabilities=_TABLES)  # fmt: skip
 def phrases(lab: Lab) -> None:
     table = indexed(lab, ["red fox", "red swift fox", "fox red"], with_position=True)
     for slop, due in ((0, [1]), (1, [1, 2])):
         phrase = {"terms": "red fox", "column": "text", "slop": slop}
         found = words(lab, table, tree(phrase=phrase))
-        # Words in another order count as some steps of slop in engines: 3 is left open there.
+        # Some engines count reordered words as slop, so id 3 is optional with a slop above 0.
         lab.same([i for i in found if i != 3 or slop == 0], due, f"the ids with a slop of {slop}")
 
 
-@check("LN-SEARCH-016", "fuzziness finds words that are spelt otherwise, from prefix_length on.",
+@check("LN-SEARCH-016",
+       "fuzziness finds words with other spellings; their first prefix_length letters must match.",
        _QUERIES, *_NEEDED, capabilities=_TABLES)  # fmt: skip
 def fuzzy(lab: Lab) -> None:
     table = indexed(lab, ["quartz", "quarks", "square"], stem=False)
@@ -68,8 +70,9 @@ def fuzzy(lab: Lab) -> None:
         lab.same(words(lab, table, match("quarty", **more)), due, f"the ids with {more}")
 
 
-@check("LN-SEARCH-017", "boolean: must and must_not decide, should ranks, and alone asks for one.",
-       _QUERIES, *_NEEDED, capabilities=_TABLES)  # fmt: skip
+@check("LN-SEARCH-017",
+       "In a boolean query must and must_not filter, and should ranks; should alone requires one "
+       "match.", _QUERIES, *_NEEDED, capabilities=_TABLES)  # fmt: skip
 def boolean(lab: Lab) -> None:
     table = indexed(lab, ["red fox", "green fox", "red hen", "blue whale"])
     red, fox, whale = (term(word) for word in ("red", "fox", "whale"))
@@ -92,8 +95,9 @@ def boolean(lab: Lab) -> None:
         lab.same(reply.rows.column("id").to_pylist(), due, f"the ids, those with {word} first")
 
 
-@check("LN-SEARCH-018", "A boost ranks what the negative query finds lower, and keeps it.", _QUERIES,
-       *_NEEDED, capabilities=_TABLES)  # fmt: skip
+@check("LN-SEARCH-018",
+       "A boost query ranks rows that match the negative query lower, and still returns them.",
+       _QUERIES, *_NEEDED, capabilities=_TABLES)  # fmt: skip
 def boosted(lab: Lab) -> None:
     table = indexed(lab, ["red fox", "red hen", "blue whale"])
     for low, due in (("fox", [2, 1]), ("hen", [1, 2])):
@@ -106,7 +110,8 @@ def boosted(lab: Lab) -> None:
         lab.same(reply.rows.column("id").to_pylist(), due, f"the ids, {low} lower")
 
 
-@check("LN-SEARCH-019", "columns says which texts are searched; without it all that have an index.",
+@check("LN-SEARCH-019",
+       "columns selects the columns to search; without it, all indexed columns are searched.",
        "rest.yaml, StringFtsQuery and MultiMatchQuery", *_NEEDED, capabilities=_TABLES)  # fmt: skip
 def columns(lab: Lab) -> None:
     table = lab.table_id()
@@ -129,8 +134,8 @@ def columns(lab: Lab) -> None:
         lab.same(words(lab, table, query), due, f"the ids for {query}")
 
 
-@check("LN-SEARCH-020", "multi_match gives each row the best of its scores.",
-       "rest.yaml, MultiMatchQuery", *_NEEDED, capabilities=_TABLES)  # fmt: skip
+@check("LN-SEARCH-020", "multi_match gives each row its best score.", "rest.yaml, MultiMatchQuery",
+       *_NEEDED, capabilities=_TABLES)  # fmt: skip
 def best_score(lab: Lab) -> None:
     table = lab.table_id()
     texts = {"text": ["hen", "hen hen owl", "fox"], "title": ["a long hen of titles", "owl", "hen"]}
@@ -159,8 +164,9 @@ def best_score(lab: Lab) -> None:
     lab.same(dict(sorted(found.items())), best, "the scores by id")
 
 
-@check("LN-SEARCH-021", "A search by vector and text together keeps to filter, columns and k.",
-       "rest.yaml, QueryTableRequest: a mixture of these", *_NEEDED, capabilities=_TABLES)  # fmt: skip
+@check("LN-SEARCH-021", "A combined vector and full-text search respects filter, columns and k.",
+       "rest.yaml, QueryTableRequest: a mixture of these", *_NEEDED,
+       capabilities=_TABLES)  # fmt: skip
 def mixture(lab: Lab) -> None:
     table = lab.table_id()
     rows = people(*range(1, 9)).append_column("text", [["red fox", "red hen"] * 4])
@@ -188,8 +194,8 @@ def mixture(lab: Lab) -> None:
     lab.that("name" in named and not {"id", "text", "vec"} & set(named), "the column name", named)
 
 
-@check("LN-INDEX-022", "Settings of a full-text index say which words are alike.", _INDEX, *_NEEDED,
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-INDEX-022", "The settings of a full-text index determine which words match.", _INDEX,
+       *_NEEDED, capabilities=_TABLES)  # fmt: skip
 def alike(lab: Lab) -> None:
     texts = ["Running", "the café", "red-fox", "extraordinary"]
     for settings, found, lost in (

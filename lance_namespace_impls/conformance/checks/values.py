@@ -1,4 +1,4 @@
-"""Values of every type: as they were after each way to write them."""
+"""Values of every type are read back unchanged after each kind of write."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TYPES: dict[str, pa.Array] = {
     "nested": pa.array([{"l": [{"z": 1}]}, {"l": []}, {"l": [{"z": None}]}]),
 }  # fmt: skip
 ALWAYS = ("i32", "i64", "f32", "f64", "text", "bytes", "flag", "vector", "struct", "list")
-"""Types that any Lance table has; what else a target does not take, it refuses."""
+"""Types that every Lance table supports; a target may reject the others."""
 
 
 def _kind(type: pa.DataType) -> str:
@@ -62,7 +62,7 @@ def _refused(column: str, reply: Reply) -> bool:
     return column not in ALWAYS and reply.code in (0, 13, 20)
 
 
-@check("LN-VALUE-001", "CreateTable keeps the values and the type of each column.", _ARROW,
+@check("LN-VALUE-001", "CreateTable preserves the values and the type of each column.", _ARROW,
        "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def created(lab: Lab) -> None:
     for column, given in TYPES.items():
@@ -74,8 +74,9 @@ def created(lab: Lab) -> None:
         _compare(lab, lab.query(table), column, given.to_pylist())
 
 
-@check("LN-VALUE-002", "InsertIntoTable and MergeInsertIntoTable keep the values of each column.",
-       _ARROW, "CreateTable", "InsertIntoTable", "MergeInsertIntoTable", "QueryTable",
+@check("LN-VALUE-002",
+       "InsertIntoTable and MergeInsertIntoTable preserve the values of each column.", _ARROW,
+       "CreateTable", "InsertIntoTable", "MergeInsertIntoTable", "QueryTable",
        capabilities=_TABLES)  # fmt: skip
 def inserted(lab: Lab) -> None:
     names = [name for name in TYPES if name in (*ALWAYS, "day", "utc", "texts")]
@@ -92,8 +93,8 @@ def inserted(lab: Lab) -> None:
             _compare(lab, found, name, TYPES[name].to_pylist())
 
 
-@check("LN-VALUE-003", "A number that is not one, and zero below zero, stay what they are.",
-       _ARROW, "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-VALUE-003", "NaN, negative zero and infinities are read back unchanged.", _ARROW,
+       "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def odd_numbers(lab: Lab) -> None:
     table = lab.table_id()
     values = [float("nan"), -0.0, float("inf"), float("-inf")]
@@ -104,9 +105,9 @@ def odd_numbers(lab: Lab) -> None:
     lab.same(math.copysign(1, found[1]), -1.0, "the sign of zero")
 
 
-@check("LN-VALUE-004", "Rows come in the order in which they were written.",
-       "rest.yaml, QueryTable: in the order in which they were written",
-       "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-VALUE-004", "Rows are returned in the order in which they were written.",
+       "rest.yaml, QueryTable: in the order in which they were written", "CreateTable",
+       "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def order(lab: Lab) -> None:
     table = lab.new_table(5, 3, 9)
     lab.given("InsertIntoTable", stream(people(2, 8)), id=table)
@@ -114,8 +115,8 @@ def order(lab: Lab) -> None:
     lab.same(found, [5, 3, 9, 2, 8], "the ids")
 
 
-@check("LN-VALUE-005", "Rows that are the same are all kept.", _ARROW, "CreateTable",
-       "InsertIntoTable", "CountTableRows", "QueryTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-VALUE-005", "Duplicate rows are all stored.", _ARROW, "CreateTable", "InsertIntoTable",
+       "CountTableRows", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def duplicates(lab: Lab) -> None:
     table = lab.new_table(1, 1, 2)
     lab.given("InsertIntoTable", stream(people(1, 2, 7, 7)), id=table)
@@ -130,7 +131,7 @@ STREAMS = {
 }  # fmt: skip
 
 
-@check("LN-VALUE-006", "Empty batches, slices and batches of one row are read as they are.", _ARROW,
+@check("LN-VALUE-006", "Empty batches, slices and single-row batches are stored correctly.", _ARROW,
        "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def batches(lab: Lab) -> None:
     empty = pa.RecordBatch.from_pylist([], schema=people().schema)
@@ -162,8 +163,8 @@ def by_name(lab: Lab) -> None:
     lab.same(found, {1: "n1", 2: "n2"}, "the names")
 
 
-@check("LN-VALUE-008", "The schema keeps nullability, field metadata and schema metadata.",
-       _SCHEMA, "CreateTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-VALUE-008", "The schema preserves nullability and field metadata.", _SCHEMA,
+       "CreateTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def schema(lab: Lab) -> None:
     table = lab.table_id()
     fields = [
@@ -186,7 +187,7 @@ DESCRIBED = {
 }  # fmt: skip
 
 
-@check("LN-VALUE-009", "DescribeTable names the type of each column.", _SCHEMA, "CreateTable",
+@check("LN-VALUE-009", "DescribeTable returns the type of each column.", _SCHEMA, "CreateTable",
        "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def described(lab: Lab) -> None:
     table = lab.table_id()
@@ -216,18 +217,19 @@ DETAILS: dict[str, tuple[pa.DataType, dict[str, Any]]] = {
     "vector": (pa.list_(pa.float32(), 3), {"length": 3}),
     "money": (pa.decimal128(20, 2), {"length": 20_002}),
 }
-"""Types with what their JSON form has to tell besides the name."""
+"""Types with what their JSON form must contain besides the name."""
 
 
-@check("LN-VALUE-012", "A type is told with its length or precision, and with no other unit or time zone.",
-       "rest.yaml, JsonArrowDataType; wire facts, which have no unit and no time zone", "CreateTable",
-       "DescribeTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-VALUE-012",
+       "The type of a column has its length or precision, and no wrong unit or time zone.",
+       "rest.yaml, JsonArrowDataType; wire facts, which have no unit and no time zone",
+       "CreateTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def details(lab: Lab) -> None:
     for name, (kind, due) in DETAILS.items():
         table = lab.table_id()
         reply = lab.call("CreateTable", stream(pa.table({"x": pa.array([None], kind)})), id=table)
         if not reply.succeeded:
-            continue  # which types a table may have is for LN-VALUE-001
+            continue  # LN-VALUE-001 checks which types are supported
         shown = (
             lab.maybe("DescribeTable", id=table, load_detailed_metadata=True).get("schema") or {}
         )
@@ -237,7 +239,7 @@ def details(lab: Lab) -> None:
                 lab.same(found.get(key), value, f"{key} of the type of {name}")
 
 
-@check("LN-VALUE-010", "A null in a column that may hold none is refused and adds nothing.",
+@check("LN-VALUE-010", "A null in a non-nullable column is rejected and adds nothing.",
        'protocol semantics, "Errors", code 20; Arrow columnar format, nullable', "CreateTable",
        "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def not_null(lab: Lab) -> None:
@@ -252,7 +254,7 @@ def not_null(lab: Lab) -> None:
     lab.same(lab.count(table), 1, "the number of rows")
 
 
-@check("LN-VALUE-011", "Columns have the names that they were given, letter by letter.",
+@check("LN-VALUE-011", "Column names are preserved exactly, including case.",
        'protocol semantics, "Bodies that are not JSON objects"; Arrow columnar format, schema',
        "CreateTable", "QueryTable", "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def column_names(lab: Lab) -> None:
