@@ -143,7 +143,7 @@ def _stated(operation: str) -> Callable[[Lab], None]:
 for _number, _operation in enumerate(STATED, start=1):
     check(
         f"LN-STATED-{_number:03}",
-        f"A value of a {_operation} field that cannot be satisfied is the code in rest.yaml.",
+        f"A field of {_operation} that cannot be satisfied fails with the code in its description.",
         f"rest.yaml, the texts of the fields of {_operation}",
         _operation,
         "CreateTable",
