@@ -28,7 +28,7 @@ def main() -> None:
         module, _, name = first["target"].partition(":")
         namespace = getattr(importlib.import_module(module), name)(**first["properties"])
         _write(out, {"ready": True})
-    except Exception as error:  # noqa: BLE001 - told to the other side
+    except Exception as error:  # noqa: BLE001 - reported to the parent process
         _write(out, {"failed": f"{type(error).__name__}: {error}"})
         return
     for line in sys.stdin:
@@ -55,7 +55,7 @@ def _answer(namespace: Any, call: dict[str, Any]) -> dict[str, Any]:
     except NotImplementedError as error:
         # The default of the official interface for an operation that a class does not implement.
         return {"code": 0, "message": str(error)}
-    except Exception as error:  # noqa: BLE001 - told to the other side
+    except Exception as error:  # noqa: BLE001 - reported to the parent process
         code = getattr(error, "code", None)
         code = getattr(code, "value", code)
         if isinstance(code, int):

@@ -73,7 +73,7 @@ def merges(lab: Lab) -> None:
 
 
 @check("LN-COMBINED-007",
-       "All given version ranges are deleted, and each deleted version is counted once.",
+       "All version ranges in a call are deleted, and each deleted version is counted once.",
        "rest.yaml, VersionRange and BatchDeleteTableVersionsResponse", "BatchDeleteTableVersions",
        "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def ranges(lab: Lab) -> None:

@@ -22,7 +22,7 @@ class NamespaceRules(State):
     # --- namespaces
 
     def list_operations(self, request: Mapping[str, Any]) -> Outcome:
-        """ListOperations: compares a few operations; `test_operations` checks all of them."""
+        """ListOperations: no unsupported operations, but at least the basic ones."""
 
         def settle(answer: Any) -> None:
             named = set(answer.operations)

@@ -2,7 +2,7 @@
 
 Each method named after an operation's method returns the expected outcome of one call: `Refused`
 with the correct codes, or `Granted`, which compares the answer and applies the change. If a request
-has more than one fault, the code of any of them is correct; an invalid identifier is reported first.
+has more than one fault, the code of any of them is correct; an invalid identifier comes first.
 """
 
 from __future__ import annotations
