@@ -1,10 +1,10 @@
-"""Contract tests for any Lance namespace: a REST server, a Python class, or an impl of this package.
+"""Contract tests for any Lance namespace: a REST server, a Python class or a bundled impl.
 
 >>> from lance_namespace_impls import conformance
 >>> report = conformance.check_url("http://localhost:2333")  # doctest: +SKIP
->>> conformance.require(report)  # raises AssertionError with what failed  # doctest: +SKIP
+>>> conformance.require(report)  # raises AssertionError with the failures  # doctest: +SKIP
 
-Source: rest.yaml, the protocol semantics and the specifications; each check names its own.
+Source: rest.yaml, the protocol semantics and the specifications; each check names its source.
 """
 
 from .api import check_class, check_impl, check_target, check_url, require

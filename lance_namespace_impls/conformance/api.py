@@ -1,4 +1,4 @@
-"""The kit as functions: each gives the report that the command writes."""
+"""The kit as functions: each returns the report that the command writes."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def check_target(
     progress: Progress = _silent,
     planned: Callable[[Plan], None] = lambda plan: None,
 ) -> Report:
-    """Return the report of a run on a target, which is closed.
+    """Return the report of a run on a target, and close the target.
 
     Args:
-        target: what to check.
-        options: what may be done.
-        connection: Python expression that connects to it; for scripts.
-        redactor: takes secrets out of the report.
-        progress: is told of each check when it is done.
+        target: target to check.
+        options: options of the run.
+        connection: Python expression that connects to the target; for scripts.
+        redactor: removes secrets from the report.
+        progress: called with the result of each check.
         planned: called with the expected duration before the first check.
 
     Raises:
@@ -73,13 +73,13 @@ def check_url(
 
     Args:
         uri: base address.
-        options: what may be done.
+        options: options of the run.
         headers: headers of every request.
         token: bearer token.
-        progress: is told of each check when it is done.
+        progress: called with the result of each check.
 
     Raises:
-        CannotRunError: the server cannot be reached, or is no Lance server.
+        CannotRunError: the server cannot be reached, or is not a Lance server.
     """
     redactor = Redactor()
     target, connection = url_target(uri, headers or {}, token, redactor)
@@ -95,16 +95,16 @@ def check_impl(
     *,
     progress: Progress = _silent,
 ) -> Report:
-    """Return the report of a run on an implementation that `lance_namespace_impls.connect` takes.
+    """Return the report of a run on an implementation that `lance_namespace_impls.connect` accepts.
 
     Args:
         impl: its name.
         properties: its properties.
-        options: what may be done.
-        progress: is told of each check when it is done.
+        options: options of the run.
+        progress: called with the result of each check.
 
     Raises:
-        InvalidInputError: code 13, the impl or a property is wrong.
+        InvalidInputError: code 13, the impl or a property is invalid.
         CannotRunError: nothing can be checked.
     """
     redactor = Redactor()
@@ -122,17 +122,17 @@ def check_class(
     python: str | None = None,
     progress: Progress = _silent,
 ) -> Report:
-    """Return the report of a run on any Python class, in an interpreter of its own.
+    """Return the report of a run on any Python class, in a separate interpreter.
 
     Args:
         name: ``module:Class``.
-        properties: keyword arguments that it is built with.
-        options: what may be done.
-        python: interpreter; this one unless given.
-        progress: is told of each check when it is done.
+        properties: keyword arguments of its constructor.
+        options: options of the run.
+        python: interpreter; the current one by default.
+        progress: called with the result of each check.
 
     Raises:
-        CouldNotStartError: the class cannot be built.
+        CouldNotStartError: the class cannot be instantiated.
         CannotRunError: nothing can be checked.
     """
     redactor = Redactor()
@@ -173,7 +173,7 @@ def class_target(
 
 
 def require(report: Mapping[str, Any]) -> None:
-    """Raise what failed as one assertion, a check a line with what to look at.
+    """Raise all failures as one assertion, one line per check with its details.
 
     Raises:
         AssertionError: a check failed.

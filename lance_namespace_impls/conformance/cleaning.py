@@ -1,4 +1,4 @@
-"""Removes what a run made."""
+"""Removes the objects that a run created."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ CLEANING_SECONDS = 60.0
 
 
 def clean_up(lab: Lab, *, everything: bool, deadline: float | None) -> list[Entry]:
-    """Remove what was made, and return what could not be.
+    """Remove the created objects, and return those that could not be removed.
 
     Args:
-        lab: the bench.
-        everything: whether objects go too that outlive the check that made them.
-        deadline: when to stop, in monotonic time; None for no end.
+        lab: bench of the run.
+        everything: whether to remove also objects that outlive the check that created them.
+        deadline: when to stop, in monotonic time; None for no limit.
     """
     left = []
     due = lab.ledger.to_remove(everything=everything)
     for _, group in groupby(due, key=lambda entry: (entry[0], len(entry[1]))):
         entries = list(group)
         for entry, gone in zip(entries, _removed(lab.target, entries, deadline), strict=True):
-            # What others that went at the same time were in the way of goes alone.
+            # Concurrent removals may conflict, so a failed one is retried alone.
             if gone or (not _late(deadline) and remove(lab.target, *entry)):
                 lab.ledger.gone(*entry)
             else:
                 left.append(entry)
                 if not _late(deadline):
-                    lab.ledger.keep(*entry)  # it is tried again when the run ends
+                    lab.ledger.keep(*entry)  # retried when the run ends
     return left
 
 
@@ -55,7 +55,7 @@ def _late(deadline: float | None) -> bool:
 
 
 def remove(target: Target, kind: str, identifier: tuple[str, ...]) -> bool:
-    """Remove an object; return whether it is gone."""
+    """Remove an object; return whether it no longer exists."""
     request = {"id": list(identifier)}
     word = "Table" if kind == "table" else "Namespace"
     names = ("DropTable", "DeregisterTable") if kind == "table" else ("DropNamespace",)
@@ -63,7 +63,7 @@ def remove(target: Target, kind: str, identifier: tuple[str, ...]) -> bool:
         reply = target.call(Step(operation, request))
         if reply.succeeded or reply.code in ((1, 4) if kind == "table" else (1,)):
             return True
-    # A name that was refused when it should be made is not there to be removed.
+    # The object may not exist at all, for example because its creation was rejected.
     for look in (f"Describe{word}", f"{word}Exists"):
         code = target.call(Step(look, request)).code
         if code != 0:
@@ -72,7 +72,7 @@ def remove(target: Target, kind: str, identifier: tuple[str, ...]) -> bool:
 
 
 def clean(target: Target, folder: Path) -> tuple[list[Entry], list[Entry]]:
-    """Remove what earlier runs on a target left; return what was removed and what was not."""
+    """Remove leftovers of earlier runs on a target; return those removed and those not removed."""
     removed: list[Entry] = []
     left: list[Entry] = []
     for ledger in Ledger.unfinished(target.name, folder):
@@ -87,6 +87,6 @@ def clean(target: Target, folder: Path) -> tuple[list[Entry], list[Entry]]:
 
 
 def leftovers(target: str, folder: Path) -> list[Entry]:
-    """Return what earlier runs on a target left."""
+    """Return the objects that earlier runs left on a target."""
     found: Iterable[Ledger] = Ledger.unfinished(target, folder)
     return [entry for ledger in found for entry in ledger.entries]

@@ -1,4 +1,4 @@
-"""What goes to a target and what comes back."""
+"""Calls to a target, and its replies."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Step:
     operation: str
     request: Mapping[str, Any]
     data: bytes | None = field(default=None, repr=False)
-    """An Arrow IPC stream, where the operation takes rows."""
+    """An Arrow IPC stream, if the operation accepts rows."""
 
     raw: Mapping[str, Any] | None = None
-    """An HTTP request that is written out: method, path, query, headers, and the body as base64."""
+    """An explicit HTTP request: method, path, query, headers, and the body as base64."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -36,7 +36,7 @@ class Step:
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Step:
-        """Return the step of a JSON form."""
+        """Return the step from its JSON form."""
         data = form.get("data")
         decoded = None if data is None else base64.b64decode(data)
         return cls(form["operation"], form["request"], decoded, form.get("raw"))
@@ -44,7 +44,7 @@ class Step:
 
 @frozen
 class Exchange:
-    """One HTTP request and its answer, without secrets."""
+    """One HTTP request and its response, without secrets."""
 
     method: str
     url: str
@@ -57,20 +57,20 @@ class Exchange:
 
 @frozen(kw_only=True)
 class Reply:
-    """What a target gave for one step: an answer, or a code."""
+    """The result of one step: an answer or an error code."""
 
     step: Step
     answer: Mapping[str, Any] | None = None
-    """The answer in its JSON form; None where the call failed."""
+    """The answer in its JSON form; None if the call failed."""
     rows: Any = None
     """The rows of a query as a ``pyarrow.Table``."""
     code: int | None = None
-    """Error code; None where the call succeeded."""
+    """Error code; None if the call succeeded."""
     message: str = ""
     no_route: bool = False
-    """Whether the server has no such route, which stands for code 0."""
+    """Whether the server has no such route, which counts as code 0."""
     broken: str | None = None
-    """What is wrong with the form of the answer, so that nothing can be read off it."""
+    """Why the answer is malformed and cannot be read; None if it can."""
     exchange: Exchange | None = None
     seconds: float = 0.0
 
@@ -80,7 +80,7 @@ class Reply:
         return self.code is None and self.broken is None
 
     def outcome(self) -> str:
-        """Return what came back in one line."""
+        """Return a one-line description of the reply."""
         if self.broken is not None:
             return f"an answer that cannot be read: {self.broken}"
         if self.no_route:
@@ -94,7 +94,7 @@ class Reply:
 
 
 def shown_body(body: bytes) -> str:
-    """Return a body as text: bytes that are no text as their number."""
+    """Return a body as text; for a binary body, its number of bytes."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:

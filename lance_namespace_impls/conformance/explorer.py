@@ -1,8 +1,9 @@
 """Random sequences of calls, guided by coverage, against the oracle.
 
-Each step of a sequence is the least covered of a few random moves. What counts is the kind of its
-call: the operation, the classes of its fields, what the oracle expects and the last change of the
-object. So a run covers pairs of a change and a call that follows it, which random choice rarely hits.
+Each step of a sequence is the least covered of a few random moves. Coverage is counted per kind of
+call: the operation, the classes of its fields, the result that the oracle expects and the last
+change of the object. So a run covers pairs of a change and a later call that random choice rarely
+hits.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def _class(key: str, value: Any) -> Any:
             return value.replace("_", "").lower()
         case (("properties" | "set_properties"), Mapping()):
             return tuple(VALUES.index(text) if text in VALUES else -1 for text in value.values())
-        case "columns", list():  # names that differ by case alone
+        case "columns", list():  # names that differ only in case
             return tuple(name for name in value if name.lower() in ("b", "name"))
         case "new_table_name", str():
             return is_plain(value)
@@ -65,13 +66,13 @@ class _Explorer:
     seen: Counter[Kind] = field(factory=Counter)
     """Number of calls of each kind."""
     moves: list[Move] = field(factory=list)
-    """Moves of the sequence that is played."""
+    """Moves of the current sequence."""
 
     def play(self) -> None:
         """Play a sequence.
 
         Raises:
-            Failed: an answer is not the oracle's.
+            Failed: an answer differs from the oracle's.
         """
         player = Player(self.lab)
         self.moves = []
@@ -87,7 +88,7 @@ class _Explorer:
         player.make(move)
 
     def _next(self, player: Player, names: Sequence[str]) -> Move:
-        """Return the least covered of a few random moves; with nothing to move, create a table."""
+        """Return the least covered of a few random moves; if there is none, create a table."""
         found: list[tuple[int, Kind, Move]] = []
         for _ in range(CANDIDATES):
             move = Move(
@@ -116,7 +117,7 @@ def explore(lab: Lab, seed: int, sequences: int) -> None:
     """Play random sequences.
 
     Raises:
-        Failed: an answer is not the oracle's; it can be shrunk to its shortest script.
+        Failed: an answer differs from the oracle's; it can be shrunk to its shortest script.
     """
     explorer = _Explorer(lab, random.Random(seed))
     for _ in range(sequences):
@@ -149,7 +150,7 @@ def _failure(lab: Lab, moves: Sequence[Move]) -> tuple[Failed, list[Step]] | Non
 def shrink(
     lab: Lab, moves: list[Move], failure: tuple[Failed, list[Step]], deadline: float
 ) -> Failed:
-    """Return the failure of the shortest part of a sequence that still fails, found in time."""
+    """Return the failure of the shortest part of a sequence found in time that still fails."""
     size = max(1, len(moves) // 2)
     while size and time.monotonic() < deadline:
         start = 0

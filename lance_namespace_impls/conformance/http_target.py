@@ -1,4 +1,4 @@
-"""A target behind HTTP, called without any client of this project.
+"""A target behind HTTP, called without the clients of this project.
 
 Source: rest.yaml; protocol semantics, "Errors".
 """
@@ -36,8 +36,8 @@ class HttpTarget:
         uri: base address.
         headers: headers of every request.
         token: bearer token.
-        redactor: learns what is secret.
-        transport: stands between the target and the network; for tests.
+        redactor: learns the secret values.
+        transport: replaces the network; for tests.
     """
 
     kind = "http"
@@ -73,7 +73,7 @@ class HttpTarget:
         self.client.close()
 
     def call(self, step: Step) -> Reply:
-        """Return what the server gives for one call, on its ``/v1`` route unless written out."""
+        """Return the reply to one call, on its ``/v1`` route unless it is an explicit request."""
         method, path, query, content, headers = written(step)
         return self.send(step, method, path, query, content, headers)
 
@@ -86,15 +86,15 @@ class HttpTarget:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """Return what the server gives for a request that is written out.
+        """Return the reply to an explicit request.
 
         Args:
-            step: what the request means; the answer is read as that operation's.
+            step: the call that the request makes; the answer is parsed for its operation.
             method: HTTP method.
-            path: encoded path below the base address; it goes out as it is.
+            path: encoded path below the base address; it is sent unchanged.
             query: query parameters.
             content: body.
-            headers: headers beside the target's own.
+            headers: headers in addition to those of the target.
         """
         base = httpx.URL(self.uri)
         text = urlencode(query or {}, doseq=True, safe="", quote_via=quote)
@@ -130,7 +130,7 @@ class HttpTarget:
 def route(
     operation: Operation[Any, Any], request: Mapping[str, Any], data: bytes | None
 ) -> tuple[str, dict[str, str | list[str]], bytes | None, dict[str, str]]:
-    """Return path, query, body and headers of a call, as rest.yaml lays them out."""
+    """Return path, query, body and headers of a call, as rest.yaml defines them."""
     rest = {key: value for key, value in request.items() if value is not None}
     context = rest.get("context") or {}
     delimiter = str(context.get("delimiter", "$"))
@@ -154,7 +154,7 @@ def route(
     if operation.body is Body.FIELD:
         body = json.dumps(rest.get(operation.body_field or "", {}))
     elif operation.body is Body.JSON:
-        body = json.dumps(dict(request))  # null where a field must be given as null
+        body = json.dumps(dict(request))  # includes explicit nulls
     else:
         return path, query, None, {}
     return path, query, body.encode(), {"Content-Type": "application/json"}
@@ -214,7 +214,7 @@ def _failure(step: Step, exchange: Exchange, seconds: float) -> Reply:
     if code is not None:
         return Reply(code=code, message=message, **common)
     message = message or f"HTTP {exchange.status}: {shown_body(exchange.body)[:200]}"
-    # Without a code of the protocol a 404 tells of the route, not of an object.
+    # A 404 without a protocol error code means a missing route, not a missing object.
     no_route = exchange.status in _NO_ROUTE
     return Reply(
         code=0 if no_route else _FALLBACK.get(exchange.status, 18),

@@ -1,4 +1,4 @@
-"""What an answer must be given its request alone, checked on every answer of every check."""
+"""Invariants of an answer and its request, verified on every answer of every check."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .requirement import observed
 __all__ = ["broken_invariants"]
 
 Told = tuple[str, str]
-"""What was expected and what came."""
+"""The expected value and the actual one."""
 Invariant = Callable[[Mapping[str, Any], Mapping[str, Any], Reply], Iterator[Told]]
 _INVARIANTS: dict[str, Invariant] = {}
 _LISTED = {
@@ -30,7 +30,7 @@ _LISTED = {
 }
 _PAGING = 'protocol semantics, "Paging"; rest.yaml, PageToken and PageLimit'
 _FIRST_MILLIS = 10**12
-"""2001, which no version is older than; read as seconds it is the year 33658."""
+"""The year 2001 in milliseconds: all versions are newer. In seconds it is the year 33658."""
 
 
 def _invariant(id: str, requirement: str, source: str) -> Callable[[Invariant], Invariant]:
@@ -43,7 +43,7 @@ def _invariant(id: str, requirement: str, source: str) -> Callable[[Invariant], 
 
 
 def broken_invariants(reply: Reply) -> Iterator[tuple[str, str, str]]:
-    """Return the id of each invariant that a success breaks, what was expected and what came."""
+    """Return the id, expectation and result of each invariant that a successful reply breaks."""
     request, answer = reply.step.request, reply.answer or {}
     for id, invariant in _INVARIANTS.items():
         for expected, got in invariant(request, answer, reply):
@@ -90,7 +90,7 @@ def _named(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) 
     for key, value in due.items():
         detailed = request.get("load_detailed_metadata")
         if key == "namespace" and answer.get(key) == [] and not detailed:
-            continue  # it is only told with it
+            continue  # only returned if requested
         if answer.get(key) is not None and answer[key] != value:
             yield f"{key} to be {value!r}", repr(answer[key])
 

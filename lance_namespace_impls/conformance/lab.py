@@ -1,4 +1,4 @@
-"""What a check works with: calls that are recorded and judged, and objects that are cleaned up."""
+"""The bench of checks: it records and judges calls, and cleans up objects."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["MOST_PAGES", "Failed", "Identifier", "Lab", "NotReached", "Skipped",
 
 Identifier = tuple[str, ...]
 AT_ONCE = 4
-"""How many calls go to a target at a time where their order says nothing."""
+"""Maximum number of concurrent calls to a target whose order does not matter."""
 MOST_PAGES = 1000
-"""How many pages of a listing are read before it is said not to end."""
+"""Maximum number of pages of a listing; a longer one is considered endless."""
 
 
 class Target(Protocol):
-    """What takes calls."""
+    """Receiver of calls."""
 
     @property
     def kind(self) -> str:
@@ -38,17 +38,17 @@ class Target(Protocol):
 
     @property
     def name(self) -> str:
-        """What to call it in reports, without credentials."""
+        """Name in reports, without credentials."""
 
     def call(self, step: Step) -> Reply:
-        """Return what the target gives for one call."""
+        """Return the reply of the target to one call."""
 
     def close(self) -> None:
-        """Let go of the target."""
+        """Release the target."""
 
 
 class Failed(Exception):
-    """The target does not keep the requirement."""
+    """The target violates the requirement."""
 
     def __init__(self, expected: str, got: str, reply: Reply | None = None) -> None:
         super().__init__(f"expected {expected}; got {got}")
@@ -56,19 +56,19 @@ class Failed(Exception):
         self.got = got
         self.reply = reply
         self.shorter: Callable[[float], Failed] | None = None
-        """Looks until a time for a shorter way to the failure; its calls are then the bench's."""
+        """Searches until a time for a shorter script that fails; its calls replace the bench's."""
 
 
 class Skipped(Exception):
-    """The target properly says that it cannot do what the check needs."""
+    """The target properly reports that it does not support what the check needs."""
 
 
 class NotReached(Exception):
-    """What the check stands on failed, and other checks say so."""
+    """A prerequisite of the check failed, which other checks report."""
 
 
 class TimeUp(Exception):
-    """The run's time ended within a check."""
+    """The time limit of the run expired during a check."""
 
 
 @define(kw_only=True)
@@ -79,33 +79,33 @@ class Lab:
     shape: Shape
     ledger: Ledger
     claimed: frozenset[str] | None = None
-    """Operations that ListOperations names; None where the target does not tell."""
+    """Operations that ListOperations returns; None if the target does not report them."""
     seed: int = 0
     steps: list[Step] = field(factory=list)
-    """The calls of the check that runs."""
+    """The calls of the current check."""
     setup: list[Step] = field(factory=list)
     """The calls that created the namespaces in which all checks work."""
     until: float = math.inf
-    """When the check that runs has to end, in monotonic time, whatever the target leads it to."""
+    """When the current check must end at the latest, in monotonic time."""
     last: Reply | None = None
     durations: list[float] = field(factory=list)
     """Durations of all calls, in seconds."""
     seen: list[tuple[Violation, Reply]] = field(factory=list)
-    """What answers did wrong by themselves."""
+    """Violations in single answers, regardless of other calls."""
     answered: set[str] = field(factory=set)
-    """Operations that gave an answer, and ``failure`` where one gave a code."""
+    """Operations that returned an answer, and ``failure`` if any call returned a code."""
     turned_down: dict[str, Reply] = field(factory=dict)
-    """The first refusal of a sensible call, by its operation."""
+    """The first rejection of a plausible call, by operation."""
     worked: set[str] = field(factory=set)
     """Operations that succeeded at least once."""
     takes_null: bool = False
     """Whether a query whose vector is null succeeded."""
     told: dict[str, Any] = field(factory=dict)
-    """What checks found out that later ones compare with."""
+    """Results of checks that later checks compare with."""
     _shared: dict[str, tuple[Identifier, list[Step]]] = field(factory=dict)
-    """Tables that are made once, and the calls that made each."""
+    """Tables that are created once, and the calls that created each."""
     _transactions: set[str] = field(factory=set)
-    """Transactions that answers named."""
+    """Transactions that answers returned."""
 
     def share(self, other: Lab) -> None:
         """Share with another bench which operations the target supports."""
@@ -121,13 +121,13 @@ class Lab:
     # --- calls
 
     def call(self, operation: str, data: bytes | None = None, /, **request: Any) -> Reply:
-        """Return what the target gives for a call; it may only change what the kit made."""
+        """Return the reply to a call, which may only change objects that the kit created."""
         step = Step(operation, _plain(request), data)
         self.prepare(step)
         return self.judge(self.target.call(step))
 
     def together(self, steps: Iterable[Step]) -> list[Reply]:
-        """Return the replies to calls in whose order nothing lies, a few at a time."""
+        """Return the replies to calls whose order does not matter, a few at a time."""
         sent = list(steps)
         for step in sent:
             self.prepare(step)
@@ -138,10 +138,10 @@ class Lab:
         return [self.judge(reply) for reply in replies]
 
     def prepare(self, step: Step) -> None:
-        """Take note of a call before it is sent; only what the kit made may be changed.
+        """Record a call before it is sent; it may only change objects that the kit created.
 
         Raises:
-            TimeUp: it is too late for it.
+            TimeUp: the time limit has expired.
         """
         if time.monotonic() > self.until:
             raise TimeUp(TIME_UP)
@@ -149,7 +149,7 @@ class Lab:
         self._note(step)
 
     def judge(self, reply: Reply, *, by_itself: bool = True) -> Reply:
-        """Take an answer in: note what it made or removed, and what is wrong with it by itself."""
+        """Record a reply: the objects that it created or removed, and its own violations."""
         self.steps.append(reply.step)
         self.durations.append(reply.seconds)
         self.last = reply
@@ -166,13 +166,13 @@ class Lab:
         if says_unsupported(reply):
             reply = evolve(reply, code=0)
         if reply.answer is not None and "context" in reply.answer:
-            # The headers of a response, which are others each time.
+            # The response headers differ each time.
             answer = {key: value for key, value in reply.answer.items() if key != "context"}
             reply = evolve(reply, answer=answer)
         return reply
 
     def _note(self, step: Step) -> None:
-        """Write down what a call makes before it is sent."""
+        """Record the objects that a call creates, before it is sent."""
         for entry in objects_made(step):
             self.ledger.made(*entry)
 
@@ -181,15 +181,15 @@ class Lab:
             self.ledger.gone(*entry)
 
     def _guard(self, step: Step) -> None:
-        """Refuse to send what could change an object that the kit did not make.
+        """Reject a call that could change an object that the kit did not create.
 
         Raises:
-            RuntimeError: a check is written wrong.
+            RuntimeError: a check has a bug.
         """
         if OPERATIONS[step.operation].repeatable:
             return
         if step.operation == "CreateNamespace" and dict(step.request) == {"id": []}:
-            return  # the root is there, and without a mode it stays as it is
+            return  # the root exists, and without a mode it stays unchanged
         for names in _named(step):
             ours = any(name.startswith(self.ledger.prefix) for name in names)
             if not ours and not self._transactions.issuperset(names):
@@ -226,18 +226,18 @@ class Lab:
     def maybe(
         self, operation: str, data: bytes | None = None, /, **request: Any
     ) -> Mapping[str, Any]:
-        """Return the answer of a call with a setting that a target may refuse (0 or 13)."""
+        """Return the answer to a call with a setting that a target may reject (0 or 13)."""
         reply = self.call(operation, data, **request)
         self.may_refuse(reply)
         return reply.answer or {}
 
     def may_refuse(self, reply: Reply) -> None:
-        """Judge a call that must succeed, unless its setting is refused (0 or 13).
+        """Judge a call that must succeed, unless its setting is rejected (0 or 13).
 
-        A catalog may forbid (15) what names a location: some keep each table where its namespace is.
+        A catalog may forbid explicit locations (15): some store each table below its namespace.
 
         Raises:
-            Skipped: it was refused; where the operation is claimed and no other call of it
+            Skipped: it was rejected; if the operation is claimed and none of its other calls
                 succeeds, `LN-OPERATIONS-004` fails.
         """
         if reply.code in (0, 13) or forbids_location(reply):
@@ -248,7 +248,7 @@ class Lab:
     def refused(
         self, operation: str, codes: Sequence[int], data: bytes | None = None, /, **request: Any
     ) -> Reply:
-        """Return the reply of a call that must fail with one of some codes.
+        """Return the reply to a call that must fail with one of several codes.
 
         Raises:
             Failed: it succeeded, or failed with another code.
@@ -259,11 +259,11 @@ class Lab:
         return reply
 
     def supports(self, operation: str) -> bool:
-        """Return whether the target has carried an operation out in this run, or claims it."""
+        """Return whether an operation has succeeded in this run, or the target claims it."""
         return operation in self.worked or operation in (self.claimed or ())
 
     def must_fail(self, reply: Reply, codes: Sequence[int]) -> None:
-        """Judge a call that must fail with one of some codes, as `refused` does."""
+        """Judge a call that must fail with one of several codes, as `refused` does."""
         operation = reply.step.operation
         if reply.code == 0 and 0 not in codes and not self.supports(operation):
             self._unsupported(operation, reply)
@@ -279,7 +279,7 @@ class Lab:
             raise Failed(f"{what} to be {expected!r}", repr(found), self.last)
 
     def has(self, found: Mapping[str, Any] | None, expected: Mapping[str, Any], what: str) -> None:
-        """Compare a map that may hold more than is expected."""
+        """Compare a map that may contain more entries than expected."""
         missing = {k: v for k, v in expected.items() if (found or {}).get(k) != v}
         if missing:
             raise Failed(f"{what} to hold {missing!r}", repr(dict(found or {})), self.last)
@@ -292,13 +292,13 @@ class Lab:
     # --- objects
 
     def namespace_id(self) -> list[str]:
-        """Return the identifier of a namespace that can be made and is not there."""
+        """Return the identifier of a namespace that does not exist and can be created."""
         if self.shape.namespace_parent is None:
             raise Skipped("no namespaces can be made here")
         return [*self.shape.namespace_parent, self.ledger.fresh()]
 
     def table_id(self) -> list[str]:
-        """Return the identifier of a table that can be made and is not there."""
+        """Return the identifier of a table that does not exist and can be created."""
         if self.shape.table_parent is None:
             raise Skipped("no tables can be made here")
         return [*self.shape.table_parent, self.ledger.fresh()]
@@ -309,7 +309,7 @@ class Lab:
         """Return the answer of a call that prepares a check.
 
         Raises:
-            NotReached: it failed; a check of that operation says so.
+            NotReached: it failed; a check of that operation reports it.
             Skipped: the target does not support it.
         """
         return self.must_be_given(self.call(operation, data, **request))
@@ -329,21 +329,21 @@ class Lab:
         return identifier
 
     def new_declared(self) -> list[str]:
-        """Return a table that is declared and holds no data."""
+        """Return a declared table without data."""
         identifier = self.table_id()
         self.given("DeclareTable", id=identifier)
         return identifier
 
     def new_table(self, *ids: int) -> list[str]:
-        """Return a table of people; ten unless named."""
+        """Return a table of people; ten by default."""
         identifier = self.table_id()
         self.given("CreateTable", stream(people(*(ids or PEOPLE))), id=identifier)
         return identifier
 
     def free_location(self) -> str:
-        """Return a location where nothing is, beside a table of this run.
+        """Return an empty location next to a table of this run.
 
-        A place that is named otherwise could be anybody's, or the server's working directory.
+        Any other location might belong to someone else or be in the server's working directory.
         """
         where = self.given("DescribeTable", id=self.any_table()).get("location")
         if where is None:
@@ -351,7 +351,7 @@ class Lab:
         return f"{where.rstrip('/')}_{self.ledger.fresh()}"
 
     def any_table(self) -> list[str]:
-        """Return a table, declared or with rows, whichever the target can make."""
+        """Return a table, declared or with rows, whichever the target can create."""
         for make in (self.new_declared, self.new_table):
             try:
                 return make()
@@ -364,7 +364,7 @@ class Lab:
         return self.kept("people", self.new_table)
 
     def kept(self, name: str, make: Callable[[], list[str]]) -> list[str]:
-        """Return a table that is made once, and that checks leave as it is."""
+        """Return a table that is created once and that checks do not change."""
         if name not in self._shared:
             before = len(self.steps)
             found = tuple(make())
@@ -372,23 +372,23 @@ class Lab:
             self.ledger.keep("table", found)
         found, made_by = self._shared[name]
         if made_by and made_by[0] not in self.steps:
-            self.steps[:0] = made_by  # a script of this check alone has to make the table too
+            self.steps[:0] = made_by  # the script of this check must create the table, too
         return list(found)
 
     def count(self, table: Sequence[str], **request: Any) -> int:
-        """Return what CountTableRows gives."""
+        """Return the result of CountTableRows."""
         found = self.ok("CountTableRows", id=list(table), **request).get("count")
         self.that(isinstance(found, int), "a whole number of rows", found)
         return int(found or 0)
 
     def ids(self, table: Sequence[str], **request: Any) -> list[int]:
-        """Return the ids of the rows that QueryTable gives, sorted."""
+        """Return the sorted ids of the rows that QueryTable returns."""
         found = self.query(table, **request)
         self.that("id" in found.column_names, "a column id", found.column_names)
         return sorted(found.column("id").to_pylist())
 
     def query(self, table: Sequence[str], **request: Any) -> Any:
-        """Return the rows that QueryTable gives."""
+        """Return the rows that QueryTable returns."""
         request = {"vector": None, "k": 1000, **request}
         if request["vector"] is None and self.shape.empty_vector:
             request["vector"] = {}
@@ -407,10 +407,10 @@ class Lab:
         return reply.rows
 
     def no_vector(self, table: Sequence[str] | None = None) -> dict[str, Any] | None:
-        """Return what a query without a vector sends: null, or what the target takes instead.
+        """Return the vector field of a query without a vector: null, or what the target accepts.
 
         Args:
-            table: asked first where no query of the run has told yet.
+            table: table for a first query, if no query of the run has shown which one.
         """
         if table is not None and "QueryTable" not in self.worked:
             with suppress(Failed, Skipped):
@@ -421,8 +421,8 @@ class Lab:
         """Return whether TableExists or NamespaceExists, or else Describe, finds an object.
 
         Raises:
-            Failed: the code says neither.
-            NotReached: it answers what cannot be read; `LN-ERROR-005` fails.
+            Failed: the code means neither.
+            NotReached: the answer cannot be parsed; `LN-ERROR-005` fails.
         """
         reply = self.call(operation, id=list(identifier))
         if reply.code == 0 and operation not in (self.claimed or ()):
@@ -436,11 +436,11 @@ class Lab:
         return False
 
     def not_found(self, operation: str, identifier: Sequence[str], due: str) -> None:
-        """Judge whether nothing is found by a name, which may be refused as a name, too.
+        """Verify that a name finds no object; rejecting the name is right, too.
 
         Raises:
-            Failed: `due` is not so.
-            NotReached: the answer cannot be read; `LN-ERROR-005` fails.
+            Failed: `due`, the expectation, is not met.
+            NotReached: the answer cannot be parsed; `LN-ERROR-005` fails.
         """
         reply = self.call(operation, id=list(identifier))
         if reply.broken is not None:
@@ -449,10 +449,10 @@ class Lab:
             raise Failed(due, reply.outcome(), reply)
 
     def pages(self, operation: str, /, **request: Any) -> Iterator[Mapping[str, Any]]:
-        """Return the answers to a listing, page by page, each when it is asked for.
+        """Yield the answers to a listing lazily, page by page.
 
         Raises:
-            Failed: a page is not given, or they do not end.
+            Failed: a call for a page fails, or the pages do not end.
         """
         more: dict[str, Any] = {}
         for _ in range(MOST_PAGES):

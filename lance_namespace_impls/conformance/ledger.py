@@ -1,4 +1,4 @@
-"""Remembers what a run makes, on disk too, so that nothing is left behind without a word."""
+"""Records the objects that a run creates, also on disk, so that none is left unnoticed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 MARK = "lnkit"
-"""Every name that the kit makes starts with it."""
+"""Prefix of every name that the kit creates."""
 
 Entry = tuple[str, tuple[str, ...]]
 """Kind (``table`` or ``namespace``) and identifier of an object."""
@@ -59,26 +59,26 @@ def object_removed(step: Step) -> Entry | None:
 
 
 def state_folder() -> Path:
-    """Return where ledgers of unfinished runs are kept."""
+    """Return the directory for ledgers of unfinished runs."""
     base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(base) / "lance-ns" / "conformance"
 
 
 @define
 class Ledger:
-    """The objects of one run: each is written down before the call that makes it is sent."""
+    """The objects of one run; each is recorded before the call that creates it is sent."""
 
     target: str
     prefix: str = field(factory=lambda: f"{MARK}{secrets.token_hex(4)}")
     folder: Path | None = None
-    """Where the ledger is kept while the run lasts; nowhere if None."""
+    """Directory of the ledger during the run; None for no file."""
     entries: dict[Entry, None] = field(factory=dict)
     kept: set[Entry] = field(factory=set)
-    """Objects that outlive the check that made them."""
+    """Objects that outlive the check that created them."""
     _number: int = 0
 
     def fresh(self) -> str:
-        """Return a name that nobody has."""
+        """Return an unused name."""
         self._number += 1
         return f"{self.prefix}_{self._number}"
 
@@ -90,7 +90,7 @@ class Ledger:
         return self.folder / _folder_name(self.target) / f"{self.prefix}.jsonl"
 
     def made(self, kind: str, identifier: tuple[str, ...]) -> None:
-        """Write down that an object may be there from now on."""
+        """Record that an object may exist from now on."""
         entry = (kind, identifier)
         if entry in self.entries or not self.is_ours(identifier):
             return
@@ -101,7 +101,7 @@ class Ledger:
                 file.write(json.dumps([kind, list(identifier)]) + "\n")
 
     def gone(self, kind: str, identifier: tuple[str, ...]) -> None:
-        """Strike an object out."""
+        """Record that an object no longer exists."""
         self.entries.pop((kind, identifier), None)
 
     def keep(self, kind: str, identifier: tuple[str, ...]) -> None:
@@ -109,15 +109,15 @@ class Ledger:
         self.kept.add((kind, identifier))
 
     def is_ours(self, identifier: tuple[str, ...]) -> bool:
-        """Return whether a name of an identifier carries the prefix of this run."""
+        """Return whether any name of an identifier has the prefix of this run."""
         return any(name.startswith(self.prefix) for name in identifier)
 
     def to_remove(self, *, everything: bool) -> list[Entry]:
-        """Return what to remove, contents before what holds them."""
+        """Return the objects to remove, contents before their namespaces."""
         return contents_first(e for e in self.entries if everything or e not in self.kept)
 
     def close(self) -> None:
-        """Delete the file, if nothing is left; else keep what is left in it."""
+        """Delete the file if no objects are left; otherwise, keep those in it."""
         path = self.path
         if path is None or not path.exists():
             return
@@ -126,7 +126,7 @@ class Ledger:
             path.write_text("\n".join(lines) + "\n")
             return
         path.unlink()
-        with suppress(OSError):  # another run's file is in it
+        with suppress(OSError):  # it contains the file of another run
             path.parent.rmdir()
 
     @classmethod
@@ -135,7 +135,7 @@ class Ledger:
         for path in sorted((folder / _folder_name(target)).glob(f"{MARK}*.jsonl")):
             ledger = cls(target, path.stem, folder)
             for line in path.read_text().splitlines():
-                with suppress(ValueError):  # the last line of a run that was killed
+                with suppress(ValueError):  # incomplete last line of a run that was killed
                     kind, identifier = json.loads(line)
                     ledger.entries[(kind, tuple(identifier))] = None
             yield ledger

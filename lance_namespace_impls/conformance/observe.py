@@ -1,4 +1,4 @@
-"""Requirements that every answer must keep, whatever is asked.
+"""Requirements that every answer must meet, for any call.
 
 Source: rest.yaml, the response schemas; protocol semantics, "Errors".
 """
@@ -97,7 +97,7 @@ _UNSUPPORTED = re.compile(r"not (yet )?(supported|implemented)|unsupported", re.
 
 
 class Violation(NamedTuple):
-    """What an answer did otherwise than one requirement says."""
+    """A deviation of an answer from one requirement."""
 
     id: str
     expected: str
@@ -105,12 +105,12 @@ class Violation(NamedTuple):
 
 
 def says_unsupported(reply: Reply) -> bool:
-    """Return whether a server error of another code says in words that it is not supported."""
+    """Return whether the message of a server error with another code means unsupported."""
     return reply.code == 18 and _UNSUPPORTED.search(reply.message) is not None
 
 
 def forbids_location(reply: Reply) -> bool:
-    """Return whether the catalog lets no table be at the location that a call names (code 15)."""
+    """Return whether the catalog forbids the location in a call (code 15)."""
     return reply.code == 15 and reply.step.request.get("location") is not None
 
 
@@ -119,7 +119,7 @@ _TRACE = re.compile(r"Traceback \(most recent call last\)|^\s+at [\w.$]+\(.*\)$"
 
 
 def violations(reply: Reply) -> Iterator[Violation]:
-    """Return what is wrong with an answer by itself."""
+    """Return the violations of an answer, regardless of other calls."""
     operation = OPERATIONS[reply.step.operation]
     if reply.exchange is not None and reply.exchange.body.startswith(BOM_UTF8):
         yield Violation(
@@ -188,7 +188,7 @@ def _of_failure(reply: Reply) -> Iterator[Violation]:
     if any(key in reply.step.request for key in ("version", "from_version", "query")):
         may.add(11)
     if operation.name == "MergeInsertIntoTable":
-        may.add(20)  # what rest.yaml says of the code fits rows that do not fit
+        may.add(20)  # its meaning in rest.yaml also covers rows that do not fit the schema
     if code not in may:
         allowed = ", ".join(map(str, sorted(may)))
         yield Violation("LN-ERROR-003", f"one of {allowed} from {operation.name}", reply.outcome())

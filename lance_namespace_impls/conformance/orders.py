@@ -1,4 +1,4 @@
-"""Calls at once: is there one order, in which they might have come, that explains all answers?"""
+"""Concurrent calls: is there a sequential order that explains all replies?"""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .player import known_of, settle, step_of
 __all__ = ["explain", "start"]
 
 _TRY_AGAIN = (14, 17, 21)
-"""Codes that ask the caller to try again; the call had no effect."""
+"""Codes that ask the caller to retry; the call had no effect."""
 
 
 def start(lab: Lab, calls: Sequence[Call]) -> Tree:
-    """Return the model of what is there after calls that are made one after another.
+    """Return the model of the state after sequential calls.
 
     Raises:
-        Failed: an answer is not what the model expects.
+        Failed: an answer differs from the model.
         Skipped: the target does not support an operation.
     """
     shape = lab.shape
@@ -41,20 +41,20 @@ def start(lab: Lab, calls: Sequence[Call]) -> Tree:
 def explain(
     lab: Lab, tree: Tree, calls: Sequence[Call], replies: Sequence[Reply], reads: Sequence[Call]
 ) -> None:
-    """Judge calls that were made at once by their answers and by what is there afterwards.
+    """Judge concurrent calls by their replies and the state afterwards.
 
     Args:
         lab: the bench.
-        tree: what was there before.
-        calls: the calls, made at once.
-        replies: the answer to each.
-        reads: what to look at afterwards.
+        tree: model of the state before the calls.
+        calls: the concurrent calls.
+        replies: the reply to each call.
+        reads: calls that read the state afterwards.
 
     Raises:
-        Failed: no order of the calls explains what came.
+        Failed: no order of the calls explains the replies and the state.
     """
     for dataset in tree.datasets.values():
-        # A version in an answer may be the one that another call has made meanwhile.
+        # A version in an answer may be one that another call created concurrently.
         dataset.main.numbered = False
     after = []
     for read in reads:
@@ -74,7 +74,7 @@ def _content(reply: Reply) -> str:
 
 
 def _orders(tree: Tree, calls: Sequence[Call], replies: Sequence[Reply]) -> Iterator[Tree]:
-    """Return what is there after each order that explains the answers."""
+    """Return the state after each order that explains the replies."""
     for order in permutations(range(len(calls))):
         after = tree.copy()
         try:

@@ -1,4 +1,4 @@
-"""A page of one or several reports that needs nothing but itself, and a badge."""
+"""A self-contained HTML page of one or several reports, and a badge."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ font-size:.75rem}th,td{padding:.2rem .25rem;font-size:.85rem}
 
 
 def page(reports: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> str:
-    """Return reports as one HTML page with a column a target; it is whole without JavaScript.
+    """Return reports as one HTML page with a column per target; it works without JavaScript.
 
     Args:
         reports: the reports.
-        names: what to call each; its target unless given.
+        names: heading of each report; its target by default.
     """
     names = names or [report["target"] for report in reports]
     title = "Lance namespace conformance"
@@ -152,7 +152,7 @@ def _failures(reports: Sequence[Mapping[str, Any]], names: Sequence[str]) -> lis
 
 
 def _shown(text: str) -> str:
-    """Return a text with its longest words shortened: a body of megabytes is one word of a script."""
+    """Return a text with its longest words shortened, such as a body of megabytes in a script."""
     return re.sub(
         rf"(\S{{{_WORD}}})(\S+)",
         lambda found: f"{found[1]} [and {len(found[2]):,} characters, in the JSON report] ",

@@ -1,7 +1,7 @@
 """Plays moves on a target, and compares every answer with the oracle's.
 
-A move has short names in place of identifiers, so that any part of a sequence can be played again
-below fresh names. That is how a failure is shrunk to its shortest script.
+A move uses short names instead of identifiers, so that any part of a sequence can be replayed with
+fresh names. This is how a failure is shrunk to its shortest script.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ NAMES = ("a", "b", "c")
 KEYS = ("k0", "k1", "k2")
 _NOT_DONE = frozenset({0, 13})
 _OPTIONAL = ("branch", "version", "behavior", "new_namespace_id", "properties", "location")
-"""Fields that a target may refuse."""
+"""Fields that a target may reject."""
 _NAMES_OBJECTS = frozenset(
     {"CreateNamespace", "CreateTable", "DeclareTable", "RegisterTable", "RenameTable"}
 )
@@ -58,10 +58,10 @@ _NAMES_OBJECTS = frozenset(
 
 @frozen
 class Move:
-    """One step of a sequence: what to do with the table or namespace of a short name.
+    """One step of a sequence: the action on the table or namespace with a short name.
 
-    The kind ``names`` chooses for a whole sequence the family of names, and in `other` the delimiter
-    of identifiers in routes.
+    The kind ``names`` selects the family of names for a whole sequence and, in `other`, the
+    delimiter of identifiers in routes.
     """
 
     kind: str
@@ -84,7 +84,7 @@ KINDS = [kind for kind, weight in {**TREE_MOVES, **DATA_MOVES}.items() for _ in 
 
 
 def known_of(lab: Lab) -> Known:
-    """Return what the model goes by: nothing is known of the target but what it has shown."""
+    """Return the assumptions of the model: only what the target has shown is known of it."""
 
     def may_refuse(operation: str, request: Mapping[str, Any]) -> frozenset[int]:
         unproven = operation not in lab.worked and operation not in (lab.claimed or ())
@@ -93,7 +93,7 @@ def known_of(lab: Lab) -> Known:
             names = [*(request.get("id") or ()), request.get("new_table_name") or "a"]
             optional = optional or not all(map(is_plain, names))
         changes = operation in ("AlterNamespace", "AlterTable", "RegisterTable")
-        # Lance keeps no branches and tags in some local folders.
+        # Lance does not support branches and tags in some local folders.
         if operation in ("CreateTableBranch", "CreateTableTag") or optional or changes:
             return _NOT_DONE | {15, 19}
         return frozenset({0} if unproven else ())
@@ -110,16 +110,16 @@ def known_of(lab: Lab) -> Known:
 
 
 def step_of(call: Call) -> Step:
-    """Return a call of the model as it is sent."""
+    """Return the step that sends a call of the model."""
     data = None if call.rows is None else stream(call.rows.arrow())
     return Step(call.operation, call.request, data)
 
 
 def settle(outcome: Outcome, reply: Reply) -> None:
-    """Compare a reply with what the model says, and take the change over.
+    """Compare a reply with the model, and apply the change to the model.
 
     Raises:
-        Failed: it is something else.
+        Failed: it differs from the model.
     """
     operation = OPERATIONS[reply.step.operation]
     if isinstance(outcome, Refused) or not reply.succeeded:
@@ -189,7 +189,7 @@ class Player:
         """Play moves, then compare the entire state.
 
         Raises:
-            Failed: an answer is not the oracle's.
+            Failed: an answer differs from the oracle's.
         """
         for move in moves:
             self.make(move)
@@ -199,7 +199,7 @@ class Player:
         """Read the entire state back and compare it.
 
         Raises:
-            Failed: an answer is not the oracle's.
+            Failed: an answer differs from the oracle's.
         """
         for identifier in list(self.tree.tables):
             full = {"load_detailed_metadata": True, "check_declared": True}
@@ -218,7 +218,7 @@ class Player:
             self._listing(Move(kind, "a", number=1))
 
     def make(self, move: Move) -> None:
-        """Play one move, if there is an object that it fits."""
+        """Play one move if a suitable object exists."""
         if move.kind == "names":
             self.family, self._stem = move.name, self.lab.ledger.fresh()
             self.delimiter = move.other
@@ -228,7 +228,7 @@ class Player:
             self.try_call(call)
 
     def try_call(self, call: Call) -> None:
-        """Call an operation, unless the target does not support its operation."""
+        """Call an operation if the target supports it."""
         claimed = self.lab.claimed
         if claimed is not None and call.operation not in claimed:
             return
@@ -256,7 +256,7 @@ class Player:
         ]
 
     def draw(self, move: Move) -> Call | None:
-        """Return the call of a move; None if there is nothing that it fits."""
+        """Return the call of a move; None if no suitable object exists."""
         chance = random.Random(move.number)
         identifier = tuple(self.table(move.name))
         if move.kind in DATA_OPERATIONS:
@@ -277,7 +277,7 @@ class Player:
                 mode = chance.choice(("ExistOk", "exist_ok", "Overwrite", "CREATE"))
                 return Call("CreateNamespace", {**request, "mode": mode})
             case "unmake":
-                # What a missing one gives in mode Fail differs between catalogs.
+                # In mode Fail, catalogs differ in the result for a missing namespace.
                 return Call("DropNamespace", request if there else {**request, "mode": "Skip"})
             case "alter":
                 return Call("AlterNamespace", request | _changes(chance)) if there else None
@@ -324,12 +324,12 @@ class Player:
         return Call("DescribeTable", request)
 
     def _listing(self, move: Move) -> None:
-        """List tables or namespaces, page by page; objects of others may stand among them."""
+        """List tables or namespaces, page by page; the result may include objects of others."""
         tables = move.kind != "children"
         shape = self.lab.shape
         parent = shape.table_parent if tables else shape.namespace_parent
         if parent is None or (not tables and parent != shape.home):
-            return  # what others have there is not ours to walk
+            return  # it may contain many objects of others
         operation, key = ("ListTables", "tables") if tables else ("ListNamespaces", "namespaces")
         ours = set(self.ids.values())
         more = {"include_declared": False} if move.kind == "list filled" else {}

@@ -1,7 +1,7 @@
-"""Values that random calls draw from: those on which implementations go wrong.
+"""Values that random calls draw from: those that implementations often mishandle.
 
-Each pool holds one ordinary value and then the others. A name family is three endings of one stem,
-so that the names of a sequence differ in one respect alone.
+Each pool starts with one ordinary value. A name family is three endings of one stem, so that the
+names of a sequence differ in one respect only.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COLUMNS: tuple[tuple[str, ...], ...] = (
     ("id", "b", "B"),
     ("id", "Name", "name"),
 )
-"""Columns of new tables; names that differ by case alone are different columns."""
+"""Columns of new tables; names that differ only in case are different columns."""
 
 DELIMITERS = ("$", "$", "$", ".", "::")
 """Delimiters of identifiers in routes, the default most often."""

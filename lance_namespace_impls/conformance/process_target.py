@@ -1,4 +1,4 @@
-"""A target in an interpreter of its own: any Python namespace, the official package's included."""
+"""A target in a separate interpreter: any Python namespace, including the official ones."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ STOP_SECONDS = 10.0
 
 
 class CouldNotStartError(Exception):
-    """The target cannot be reached or started; the message says why."""
+    """The target cannot be reached or started; the message names the cause."""
 
 
 class ProcessTarget:
-    """A Python class that an interpreter of its own runs.
+    """A Python class that runs in a separate interpreter.
 
     Args:
-        target: ``module:Class``; it is built with the properties as keyword arguments.
+        target: ``module:Class``; the properties are its keyword arguments.
         properties: its properties.
-        python: interpreter; this one unless given.
+        python: interpreter; the current one by default.
 
     Raises:
-        CouldNotStartError: the interpreter does not start, or the class cannot be built.
+        CouldNotStartError: the interpreter does not start, or the class cannot be instantiated.
     """
 
     kind = "process"
@@ -90,7 +90,7 @@ class ProcessTarget:
         """End the interpreter."""
         process = self._process
         if process.stdin is not None:
-            with suppress(BrokenPipeError):  # it has ended already
+            with suppress(BrokenPipeError):  # it has already exited
                 process.stdin.close()
         try:
             process.wait(STOP_SECONDS)
@@ -101,9 +101,9 @@ class ProcessTarget:
             process.stdout.close()
 
     def call(self, step: Step) -> Reply:
-        """Return what the namespace gives for one call."""
+        """Return the reply of the namespace to one call."""
         operation = OPERATIONS[step.operation]
-        if self._process.poll() is not None:  # a call that ended it is one failure, not all of them
+        if self._process.poll() is not None:  # only the call that ended it fails
             self.close()
             self._start()
         started = time.monotonic()

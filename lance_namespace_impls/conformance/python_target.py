@@ -19,9 +19,9 @@ class PythonTarget:
     """A namespace object in this process.
 
     Args:
-        namespace: takes requests as dicts and answers with models, as every namespace that
-            `lance_namespace_impls.connect` gives.
-        name: what to call it in reports.
+        namespace: accepts requests as dicts and returns models, as every namespace from
+            `lance_namespace_impls.connect` does.
+        name: name in reports.
     """
 
     kind = "python"
@@ -37,7 +37,7 @@ class PythonTarget:
             close()
 
     def call(self, step: Step) -> Reply:
-        """Return what the namespace gives for one call."""
+        """Return the reply of the namespace to one call."""
         operation = OPERATIONS[step.operation]
         method = getattr(self.namespace, operation.method_name, None)
         started = time.monotonic()

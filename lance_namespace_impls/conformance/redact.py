@@ -1,4 +1,4 @@
-"""Keeps secrets out of everything that is printed or written."""
+"""Removes secrets from all printed and written output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Redactor", "tells_secret"]
 
 HIDDEN = "***"
 SHORTEST = 4
-"""Shorter values stand in too many places to be told from other text."""
+"""Minimum length of secret values: shorter ones also occur in ordinary text."""
 _SECRET_HEADERS = ("authorization", "x-api-key", "cookie", "set-cookie", "proxy-authorization")
 _SECRET_WORDS = ("secret", "token", "password", "credential", "access_key", "account_key", "sas")
 _PLAIN_KEYS = ("page_token",)
@@ -19,11 +19,11 @@ _PLAIN_KEYS = ("page_token",)
 
 @define
 class Redactor:
-    """Replaces secret values, wherever they stand.
+    """Replaces secret values wherever they occur.
 
     Args:
         values: values that are secret, such as the caller's token.
-        headers: names of headers whose values are secret, beside the usual ones.
+        headers: names of headers with secret values, in addition to the usual ones.
     """
 
     values: set[str] = field(factory=set)
@@ -44,7 +44,7 @@ class Redactor:
         }
 
     def value(self, value: Any, key: str = "") -> Any:
-        """Return a JSON value without secrets: those known, and those under a telling key."""
+        """Return a JSON value without secrets: known values, and values of secret keys."""
         if isinstance(value, Mapping):
             return {k: self.value(v, str(k)) for k, v in value.items()}
         if isinstance(value, list | tuple):
@@ -54,11 +54,11 @@ class Redactor:
         return value
 
     def learn(self, values: Iterable[str]) -> None:
-        """Take more values for secret."""
+        """Treat more values as secret."""
         self.values |= {value for value in values if len(value) >= SHORTEST}
 
 
 def tells_secret(key: str) -> bool:
-    """Return whether a key says that its value is secret."""
+    """Return whether a key indicates that its value is secret."""
     key = key.lower()
     return key not in _PLAIN_KEYS and any(word in key for word in _SECRET_WORDS)

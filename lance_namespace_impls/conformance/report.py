@@ -1,4 +1,4 @@
-"""The report of a run: JSON with a published schema, JUnit XML, and what got worse since another."""
+"""The report of a run as JSON with a published schema or as JUnit XML; and regressions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 FORMAT = 1
-"""Version of the report's form."""
+"""Version of the report's format."""
 
 
 def schema() -> dict[str, Any]:
@@ -42,9 +42,9 @@ def document(outcome: Outcome, connection: str, redactor: Redactor) -> dict[str,
     """Return a run as the JSON report, without secrets.
 
     Args:
-        outcome: what the run found.
+        outcome: result of the run.
         connection: Python expression that connects to the target; for scripts.
-        redactor: takes secrets out.
+        redactor: removes secrets.
     """
     from importlib.metadata import version
 
@@ -67,7 +67,7 @@ def document(outcome: Outcome, connection: str, redactor: Redactor) -> dict[str,
 
 
 def entry_of(finding: Finding, target: str, connection: str) -> dict[str, Any]:
-    """Return how a check came out as the report has it, with secrets."""
+    """Return the report's entry for the result of a check, including secrets."""
     check = finding.check
     request, response = exchange_text(finding.reply.exchange if finding.reply else None)
     entry: dict[str, Any] = {
@@ -96,7 +96,7 @@ def entry_of(finding: Finding, target: str, connection: str) -> dict[str, Any]:
 
 
 def junit(report: Mapping[str, Any]) -> str:
-    """Return a report as JUnit XML: a test suite an area, a test case a check."""
+    """Return a report as JUnit XML: one test suite per area, one test case per check."""
     summary = report["summary"]
     root = ET.Element(
         "testsuites",
@@ -152,10 +152,10 @@ def _clean_xml(text: str) -> str:
 
 
 def write_report(path: Path, report: Mapping[str, Any]) -> None:
-    """Write a report in the form that the file's ending names.
+    """Write a report in the format of the file's extension.
 
     Raises:
-        ValueError: the ending is none of ``.json``, ``.xml``, ``.html`` and ``.svg``.
+        ValueError: the extension is none of ``.json``, ``.xml``, ``.html`` and ``.svg``.
     """
     if path.suffix == ".json":
         text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
@@ -178,7 +178,7 @@ def read_report(path: Path) -> dict[str, Any]:
     """Return a report that was written as JSON.
 
     Raises:
-        ValueError: the file is not one.
+        ValueError: the file is not a report.
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -190,9 +190,9 @@ def read_report(path: Path) -> dict[str, Any]:
 
 
 def worse(report: Mapping[str, Any], baseline: Mapping[str, Any]) -> list[str]:
-    """Return the ids of checks that fail now and did not fail in the baseline, or passed and are lost.
+    """Return the ids of checks that fail now but not in the baseline, or passed and are now lost.
 
-    A check is lost where what it stands on fails now; where time was up a longer run tells.
+    A check is lost if its prerequisite fails now, but not if the time limit prevented it.
     """
     before = {entry["id"]: entry["result"] for entry in baseline["checks"]}
 

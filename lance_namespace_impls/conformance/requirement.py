@@ -1,4 +1,4 @@
-"""The registry of checks: one requirement each, with a stable id and the sentence it stands on."""
+"""The registry of checks: one requirement each, with a stable id and its source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 Run: TypeAlias = Callable[[Any], None]
 """A check, called with the `Lab` that it works in."""
 TIME_UP = "time was up"
-"""Why a check is not reached that a longer run reaches."""
+"""Reason for a check that only a longer run reaches."""
 
 
 class Level(Enum):
@@ -38,20 +38,20 @@ class Level(Enum):
     MUST = "MUST"
     SHOULD = "SHOULD"
     MAY = "MAY"
-    """The sources leave it open or disagree: each of their answers passes."""
+    """The sources leave it unspecified or disagree: every answer that one of them allows passes."""
 
 
 class Result(Enum):
-    """How a check came out."""
+    """The result of a check."""
 
     PASS = "pass"
     FAIL = "fail"
     SKIP = "skip"
-    """The target properly says that it cannot do what the check needs."""
+    """The target properly reports that it does not support what the check needs."""
     DISABLED = "disabled"
-    """The caller left it out."""
+    """The caller excluded it."""
     NOT_REACHED = "not reached"
-    """Time was up, or what the check stands on already failed."""
+    """The time limit expired, or a prerequisite of the check failed."""
 
 
 @frozen(kw_only=True)
@@ -63,13 +63,13 @@ class Check:
     source: str
     level: Level
     operations: tuple[str, ...]
-    """Operations that it needs."""
+    """Required operations."""
     capabilities: frozenset[str]
-    """What else the target must have: ``http``, ``namespaces``, ``nested``, ``data``."""
+    """Other required capabilities: ``http``, ``namespaces``, ``nested``, ``data``."""
     changes: bool
-    """Whether it makes or changes objects of its own."""
+    """Whether it creates or changes objects of its own."""
     run: Run | None
-    """None where every answer of all other checks is looked at instead."""
+    """None if the requirement is checked on every answer of all other checks instead."""
 
     @property
     def area(self) -> str:
@@ -94,12 +94,12 @@ def check(
 
     Args:
         id: stable id, ``LN-<AREA>-<NNN>``.
-        requirement: the sentence that it stands on.
-        source: where that sentence comes from.
-        operations: operations that it needs.
+        requirement: the rule, in one sentence.
+        source: source of the rule.
+        operations: required operations.
         level: how binding the requirement is.
-        capabilities: what else the target must have.
-        changes: whether it makes or changes objects.
+        capabilities: other required capabilities.
+        changes: whether it creates or changes objects.
     """
 
     def add(run: Run) -> Run:
@@ -161,7 +161,7 @@ def require_matches(patterns: Iterable[str]) -> None:
 
 
 def is_chosen(id: str, only: Iterable[str], skip: Iterable[str]) -> bool:
-    """Return whether patterns select an id; without `only`, all that `skip` does not exclude."""
+    """Return whether patterns select an id; without `only`, every id that `skip` does not match."""
     wanted = list(only)
     if wanted and not any(fnmatch.fnmatchcase(id, pattern) for pattern in wanted):
         return False

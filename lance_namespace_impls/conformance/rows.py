@@ -15,7 +15,7 @@ def stream(table: pa.Table, *, batch_rows: int | None = None, **options: Any) ->
 
     Args:
         table: the rows.
-        batch_rows: rows a batch; one batch unless given.
+        batch_rows: rows per batch; a single batch by default.
         options: options of ``pyarrow.ipc.IpcWriteOptions``.
     """
     sink = io.BytesIO()
@@ -25,17 +25,17 @@ def stream(table: pa.Table, *, batch_rows: int | None = None, **options: Any) ->
 
 
 def numbers(*values: int, column: str = "x") -> pa.Table:
-    """Return rows of one column of whole numbers."""
+    """Return rows with one integer column."""
     return pa.table({column: pa.array(values, pa.int64())})
 
 
 def plain(*values: int, column: str = "x") -> bytes:
-    """Return a stream of one column of whole numbers."""
+    """Return a stream with one integer column."""
     return stream(numbers(*values, column=column))
 
 
 def people(*ids: int) -> pa.Table:
-    """Return rows with an id, a name, a nullable score and a vector of two that follow the id."""
+    """Return rows with an id, and a name, a nullable score and a 2D vector derived from it."""
     return pa.table(
         {
             "id": pa.array(ids, pa.int64()),
@@ -47,4 +47,4 @@ def people(*ids: int) -> pa.Table:
 
 
 PEOPLE = tuple(range(1, 11))
-"""Ids of the rows that most tables of checks start with."""
+"""Ids of the initial rows of most tables in checks."""

@@ -1,4 +1,4 @@
-"""Runs the checks on a target, in a bounded time, and cleans up after them."""
+"""Runs the checks on a target within a time limit, and cleans up after them."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ __all__ = [
 ]
 
 SHORTENING_SECONDS = 15.0
-"""How long a failure's script is cut down, and the least where time is up."""
+"""Time limit for shortening a failure's script; below, the one after the run's time limit."""
 LEAST_SHORTENING_SECONDS = 3.0
 COMPLETE_CALLS = 22_600
 """Calls that a server with all operations receives in a complete run; a test measures it."""
 LEAST_SECONDS = 120.0
 """Shortest default time limit in seconds."""
 CLEANED_AT_ONCE = 16
-"""How many objects are left lying before they are removed, several at a time."""
+"""Number of leftover objects at which they are removed, several at a time."""
 _NOT_HERE = (0, 1, 4, 13, 15, 16)
-"""Codes that say that an object cannot be made in this place or by this caller."""
+"""Codes which mean that an object cannot be created here or by this caller."""
 BYSTANDER = "LN-SAFE-001"
 CLAIMED = "LN-OPERATIONS-004"
 _OF_FORM = ("LN-SCHEMA-", "LN-ANSWER-", "LN-ERROR-")
-"""Beginnings of the ids of what answers do wrong in their form."""
+"""Id prefixes of the requirements on the form of answers."""
 PREPARED = "what the check stands on to work"
 
 
 class CannotRunError(Exception):
-    """The target is not reachable, is no Lance namespace, or lets nothing be done."""
+    """The target is not reachable, is not a Lance namespace, or permits nothing."""
 
 
 @frozen(kw_only=True)
 class Options:
-    """What the caller lets a run do."""
+    """Options and limits of a run."""
 
     under: tuple[str, ...] = ()
     read_only: bool = False
@@ -71,21 +71,21 @@ class Options:
     jobs: int = 1
     """Checks that run concurrently; one if the target accepts one call at a time."""
     folder: Path | None = None
-    """Where ledgers of unfinished runs are kept; nowhere if None."""
+    """Directory for the ledger of the run; None for no file."""
     claimed: frozenset[str] | None = None
-    """Operations that the target claims; ListOperations tells unless given."""
+    """Operations that the target claims; by default, those that ListOperations returns."""
 
 
 @frozen(kw_only=True)
 class Finding:
-    """How one check came out."""
+    """The result of one check."""
 
     check: Check
     result: Result
     expected: str = ""
     got: str = ""
     reply: Reply | None = None
-    """The answer that decided it."""
+    """The reply that determined the result."""
     setup: tuple[Step, ...] = ()
     """The calls that created the namespaces in which the run works."""
     script: tuple[Step, ...] = ()
@@ -95,7 +95,7 @@ class Finding:
 
 @define
 class Outcome:
-    """What a run found."""
+    """The results of a run."""
 
     target: str
     seed: int
@@ -125,10 +125,10 @@ class Outcome:
 
 @frozen(kw_only=True)
 class Plan:
-    """Expected extent of a run, from the latency of its first calls."""
+    """Expected size and duration of a run, from the latency of its first calls."""
 
     calls: int
-    """Calls that a complete server receives."""
+    """Number of calls that a server with all operations receives."""
     latency: float
     """Median duration of a call in seconds."""
     seconds: float
@@ -212,7 +212,7 @@ class Session:
         self.plan = Plan(calls=0, latency=0.0, seconds=0.0, max_seconds=limit)
 
     def start(self) -> None:
-        """Find out what the target supports, and create the namespaces to work in.
+        """Determine what the target supports, and create the namespaces to work in.
 
         Raises:
             CannotRunError: nothing can be checked; the message names the cause.
@@ -246,7 +246,7 @@ class Session:
             runner.deadline = self._started + limit
 
     def run_all(self) -> None:
-        """Run every check, then judge what all answers showed."""
+        """Run every check, then evaluate the requirements on all answers."""
         runners = [self._runner, *self._others]
         checks = list(CHECKS.values())
         waiting = iter([check for check in checks if check.run is not None])
@@ -279,7 +279,7 @@ class Session:
         self._estimate()
 
     def _estimate(self) -> None:
-        """Estimate the time that the checks need that were not reached."""
+        """Estimate the time that the checks that were not reached need."""
         unreached = len(self.outcome.unreached())
         ran = [f for f in self.outcome.findings if f.seconds]
         if unreached and ran:
@@ -287,7 +287,7 @@ class Session:
             self.outcome.more_seconds = unreached * each / (1 + len(self._others))
 
     def run_one(self, check: Check) -> Finding:
-        """Return the result of one check; one on all answers judges those so far."""
+        """Return the result of one check; a check of all answers evaluates those so far."""
         return self._runner.run_one(check)
 
     def finish(self) -> None:
@@ -300,12 +300,12 @@ class Session:
 
 
 def _jobs(target: Target, options: Options) -> int:
-    """Return the number of concurrent checks; a target in another process answers one call at a time."""
+    """Return the number of concurrent checks: one for a target in another process."""
     return 1 if target.kind == "process" else max(1, options.jobs)
 
 
 def _reach(lab: Lab) -> frozenset[str] | None:
-    """Return the operations that the target claims, None where it does not tell."""
+    """Return the operations that the target claims; None if it does not report them."""
     reply = lab.call("ListOperations")
     if reply.succeeded and isinstance((reply.answer or {}).get("operations"), list):
         return frozenset(map(str, (reply.answer or {})["operations"]))
@@ -324,12 +324,12 @@ def _reach(lab: Lab) -> frozenset[str] | None:
 
 
 def _require_room(lab: Lab) -> None:
-    """Raise CannotRunError where neither a namespace nor a table may be made."""
+    """Raise CannotRunError if neither a namespace nor a table may be created."""
     first, second = lab.shape.no_namespace, lab.shape.no_table
     if lab.shape.table_parent is not None or first is None or second is None:
         return
     if not all(reply.code in _NOT_HERE for reply in (first, second)):
-        return  # a fault of the target, which its checks tell
+        return  # a fault of the target, which checks report
     place = "$".join(lab.shape.base) or "the root"
     raise CannotRunError(
         f"{lab.target.name}: nothing allowed: CreateNamespace in {place} is {first.outcome()}, "
@@ -348,14 +348,14 @@ class _Runner:
     bystanders: list[tuple[str, dict[str, Any], dict[str, Any]]] = field(factory=list)
     harm: Finding | None = None
     have: frozenset[str] = frozenset()
-    """What the target has that checks ask for."""
+    """Capabilities of the target that checks can require."""
     lower: dict[str, Finding] = field(factory=dict)
-    """Findings that were asked for before their turn, since others stand on them."""
+    """Findings of checks that ran early because they are prerequisites of others."""
     long: list[tuple[Failed, str]] = field(factory=list)
-    """Failures that a shorter script may lead to, each with the id of its check."""
+    """Failures whose scripts may be shortened, each with the id of its check."""
 
     def prepare(self) -> None:
-        """Take stock before the first check."""
+        """Create the bystanders and determine the capabilities before the first check."""
         self._place_bystanders()
         self.have = self.lab.shape.capabilities(self.lab.target.kind)
 
@@ -366,7 +366,7 @@ class _Runner:
         self.harm = self.harm or other.harm
 
     def run_one(self, check: Check) -> Finding:
-        """Return how one check came out, with its shortest script."""
+        """Return the result of one check, with its shortest script."""
         finding = self.came_out(check)
         prepared = finding.result is Result.NOT_REACHED and finding.reply is not None
         if prepared and not self.outcome.failed():
@@ -386,7 +386,7 @@ class _Runner:
         return self._reached(finding)
 
     def _reached(self, finding: Finding) -> Finding:
-        """Return a failure as not reached where a check that it stands on did not pass either."""
+        """Return a failure as not reached if a prerequisite of its check did not pass, either."""
         if finding.result is not Result.FAIL:
             return finding
         for id in stands_on(finding.check.id):
@@ -400,7 +400,7 @@ class _Runner:
         return finding
 
     def _lower(self, check: Check) -> Finding:
-        """Return how a check that another stands on comes out, also one that was not asked for."""
+        """Return the result of a prerequisite, even if the caller did not select it."""
         for finding in self.outcome.findings:
             if finding.check.id == check.id and finding.result is not Result.DISABLED:
                 return finding
@@ -417,7 +417,7 @@ class _Runner:
         self.progress(finding)
 
     def _left_out(self, check: Check, only: Sequence[str]) -> Finding | None:
-        """Return why a check is not run, if it is not; `only` are the patterns of those that are."""
+        """Return why a check is not run, None if it is; `only` has patterns of checks to run."""
         if not chosen(check, only, self.options.skip):
             return Finding(check=check, result=Result.DISABLED, got="left out by the caller")
         if check.changes and self.options.read_only:
@@ -473,7 +473,7 @@ class _Runner:
     def _odd(
         self, check: Check, error: Exception, seen: Sequence[tuple[Violation, Reply]]
     ) -> Finding:
-        """Return how a check came out that could not go on with what was answered."""
+        """Return the result of a check that raised an error because of an unexpected answer."""
         reply = self.lab.last
         for violation, of in seen:
             if violation.id.startswith(_OF_FORM):
@@ -484,7 +484,7 @@ class _Runner:
         return Finding(check=check, result=Result.NOT_REACHED, got=got, reply=reply)
 
     def shorten(self) -> None:
-        """Cut failures down to their shortest scripts, after they have been told."""
+        """Shorten the scripts of failures that have already been reported."""
         for error, id in self.long:
             findings = self.outcome.findings
             number = next((n for n, f in enumerate(findings) if f.check.id == id), None)
@@ -538,7 +538,7 @@ class _Runner:
         return Finding(check=check, result=Result.PASS)
 
     def _claimed(self, check: Check) -> Finding:
-        """Return whether every operation that is claimed and was asked for succeeded once."""
+        """Return whether every operation that is claimed and was called succeeded at least once."""
         lab = self.lab
         if lab.claimed is None:
             return Finding(check=check, result=Result.SKIP, got="no operations are claimed")
@@ -555,7 +555,7 @@ class _Runner:
         return Finding(check=check, result=Result.PASS)
 
     def blame(self) -> None:
-        """Fail a check whose preparation failed, if no check of its own says so."""
+        """If no check failed, fail the first check whose preparation failed."""
         findings = self.outcome.findings
         prepared = [f for f in findings if f.result is Result.NOT_REACHED and f.reply is not None]
         if prepared and not self.outcome.failed():
@@ -563,10 +563,10 @@ class _Runner:
             findings[first] = evolve(prepared[0], result=Result.FAIL, expected=PREPARED)
             self.progress(findings[first])
 
-    # --- others' objects
+    # --- objects of others
 
     def _place_bystanders(self) -> None:
-        """Create objects that no check touches, and remember what they are like."""
+        """Create objects that no check changes, and record their state."""
         if self.options.read_only:
             return
         lab = self.lab
@@ -600,6 +600,6 @@ class _Runner:
 
 
 def _lasting(reply: Reply) -> dict[str, Any]:
-    """Return what of an object stays while nobody changes it."""
+    """Return the values of an object that stay the same unless a call changes them."""
     answer = reply.answer or {}
     return {key: answer[key] for key in ("location", "properties") if answer.get(key)}

@@ -119,7 +119,7 @@ def _identifiers(steps: Sequence[Step]) -> Iterator[tuple[str, ...]]:
 
 
 def _raw_text(step: Step) -> str:
-    """Return the path and the body of a request that is written out."""
+    """Return the path and the body of an explicit request."""
     _, path, query, content, _ = written(step)
     return f"{path} {dict(query)} {(content or b'').decode(errors='replace')}"
 
@@ -148,7 +148,7 @@ def read_scripts(
         skip: patterns of the ids of the failures to leave out.
 
     Raises:
-        ValueError: the file cannot be read or is neither of them.
+        ValueError: the file cannot be read or is neither a script nor a report.
     """
     try:
         form = json.loads(path.read_text(encoding="utf-8"))

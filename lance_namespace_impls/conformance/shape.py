@@ -13,29 +13,29 @@ Identifier = tuple[str, ...]
 
 @define
 class Shape:
-    """Where the kit works."""
+    """Where the kit may create objects in the target."""
 
     base: Identifier = ()
-    """Where the caller lets it work."""
+    """Namespace that the caller specified for the run."""
     home: Identifier = ()
-    """A namespace of the kit's own; `base` where none can be made."""
+    """Namespace that the kit created; `base` if it cannot create one."""
     namespace_parent: Identifier | None = None
-    """Where namespaces can be made."""
+    """Parent in which namespaces can be created."""
     table_parent: Identifier | None = None
-    """Where tables can be made."""
+    """Parent in which tables can be created."""
     nested: bool = False
-    """Whether namespaces can be made below `home`."""
+    """Whether namespaces can be created below `home`."""
     tables_in_new: bool = False
-    """Whether a namespace made at `namespace_parent` holds tables."""
+    """Whether a namespace created in `namespace_parent` can hold tables."""
     empty_vector: bool = False
-    """Whether QueryTable takes a missing vector only as an empty object."""
+    """Whether QueryTable accepts a missing vector only as an empty object."""
     no_namespace: Reply | None = None
-    """What the first CreateNamespace gave, where it failed."""
+    """Reply to the first CreateNamespace, if it failed."""
     no_table: Reply | None = None
-    """What making the first table gave, where it failed."""
+    """Reply to the call that creates the first table, if it failed."""
 
     def capabilities(self, kind: str) -> frozenset[str]:
-        """Return what checks can ask for."""
+        """Return the capabilities that checks can require."""
         found = {kind}
         if self.namespace_parent is not None:
             found.add("namespaces")

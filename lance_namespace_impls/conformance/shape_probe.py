@@ -15,7 +15,7 @@ Identifier = tuple[str, ...]
 
 
 def find_shape(lab: Lab) -> None:
-    """Find where namespaces and tables can be made, and make a home."""
+    """Find where namespaces and tables can be created, and create a home namespace."""
     shape = lab.shape
     home = (*shape.base, lab.ledger.prefix)
     made = lab.call("CreateNamespace", id=home)

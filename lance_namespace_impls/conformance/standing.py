@@ -1,6 +1,6 @@
-"""What fails only because something else does: checks, by a check that they stand on.
+"""Prerequisites among checks: the checks that can fail only because another check fails.
 
-Where both fail, the upper one is not reached: what it found may be the lower one's fault.
+If both fail, the dependent check is not reached, because the prerequisite may be the cause.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OVERWRITES_NAMESPACES = """
     NAMESPACE-CREATE-020 NAMESPACE-CREATE-062
 """
 CARRIES: dict[str, str] = {
-    # InsertIntoTable and QueryTable of a branch
+    # InsertIntoTable and QueryTable on a branch
     "BRANCH-003": _ON_BRANCHES,
     "BRANCH-006": _ON_BRANCHES,
     "BRANCH-010": "BRANCH-027 REFERENCE-011 COLUMN-064 ALIKE-114",
@@ -50,13 +50,13 @@ CARRIES: dict[str, str] = {
         AGREE-002 AGAIN-005 SPELT-002 TABLE-CREATE-026 TABLE-CREATE-028 TABLE-CREATE-030 FRESH-060
     """,
     "TABLE-CREATE-008": "SPELT-002",
-    # the root, parents that are missing, names that end in nothing
+    # the root, missing parents, names that end in an empty one
     "NAMESPACE-EXISTS-003": "WIRE-ID-012 NAMESPACE-CREATE-019",
     "NAMESPACE-CREATE-014": """
         NAMESPACE-CREATE-015 NAMESPACE-CREATE-016 NAMESPACE-DROP-024 ALIKE-600 ALIKE-620
     """,
     "TABLE-DECLARE-006": "NAMESPACE-DROP-021 TABLE-DECLARE-009 WHOLE-065",
-    # what listings hold, and their order
+    # contents and order of listings
     "LIST-NAMESPACES-001": """
         LIST-NAMESPACES-007 LIST-NAMESPACES-060 NAME-017 PAGE-003 PAGE-020 PAGE-024 SEQUENCE-001
     """,
@@ -71,13 +71,13 @@ CARRIES: dict[str, str] = {
     "PAGE-012": "PAGE-030",
     "LIST-ALL-001": "FRESH-065 LIST-TABLES-060 PAGE-012 PAGE-019 PAGE-023 PAGE-030",
     "VERSION-004": "PAGE-037 VERSION-020",
-    # fields that are unknown or ignored
+    # unknown or ignored fields
     "WIRE-BODY-005": "ALIKE-091 ALIKE-092 ALIKE-093 ALIKE-094 ALIKE-095 ALIKE-096 WIRE-ALL-006",
     "TABLE-EXISTS-005": "REFERENCE-063",
     "AGREE-007": "TABLE-DESCRIBE-023",
     "COLUMN-009": "COLUMN-018 COLUMN-020 COLUMN-021 COLUMN-061 COLUMN-063 COMBINED-005",
     "SEARCH-001": "SEARCH-062",
-    # tables that are missing, empty or were never written
+    # tables that are missing, empty or never written
     "NAMESPACE-DESCRIBE-001": "FRESH-008 NAMESPACE-DESCRIBE-002 NAMESPACE-DROP-062",
     "TABLE-DESCRIBE-003": """
         FRESH-004 FRESH-007 FRESH-014 NAME-013 NAME-015 TABLE-DEREGISTER-001 TABLE-DESCRIBE-004 WHOLE-009
@@ -88,10 +88,10 @@ CARRIES: dict[str, str] = {
     "TABLE-DEREGISTER-002": "TABLE-DEREGISTER-004",
     "TABLE-CREATE-012": "VALUE-002",
 }
-"""Ids of checks without ``LN-``, by the check whose failure they may show as well."""
+"""Ids of dependent checks by their prerequisite, both without ``LN-``."""
 
 
 def stands_on(id: str) -> list[str]:
-    """Return the ids of the checks that another one stands on."""
+    """Return the ids of the prerequisites of a check."""
     name = id.removeprefix("LN-")
     return [f"LN-{lower}" for lower, upper in CARRIES.items() if name in upper.split()]

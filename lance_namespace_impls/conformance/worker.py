@@ -1,6 +1,6 @@
-"""Runs a Python namespace in an interpreter of its own, which need not have this package.
+"""Runs a Python namespace in a separate interpreter, which does not need this package.
 
-Reads one JSON object a line from standard input and answers each with one line.
+Reads one JSON object per line from standard input and answers each with one line.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ INVALID_INPUT = 13
 
 
 def main() -> None:
-    """Serve the namespace that the first line names until standard input ends."""
+    """Serve the namespace that the first line specifies, until standard input ends."""
     out = sys.stdout
-    sys.stdout = sys.stderr  # what the namespace prints must not get between the answers
-    # The class may lie in the current folder; the modules beside this file are none of its.
+    sys.stdout = sys.stderr  # output of the namespace must not mix with the answers
+    # Import from the current directory, but not the modules next to this file.
     beside = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [*(path for path in sys.path if path != beside), os.getcwd()]
     first = json.loads(sys.stdin.readline())
@@ -28,7 +28,7 @@ def main() -> None:
         module, _, name = first["target"].partition(":")
         namespace = getattr(importlib.import_module(module), name)(**first["properties"])
         _write(out, {"ready": True})
-    except Exception as error:  # noqa: BLE001 - told to the other side
+    except Exception as error:  # noqa: BLE001 - reported to the parent process
         _write(out, {"failed": f"{type(error).__name__}: {error}"})
         return
     for line in sys.stdin:
@@ -53,9 +53,9 @@ def _answer(namespace: Any, call: dict[str, Any]) -> dict[str, Any]:
     try:
         return _plain(method(*arguments))
     except NotImplementedError as error:
-        # The official interface's default for an operation that a class leaves out.
+        # The default of the official interface for an operation that a class does not implement.
         return {"code": 0, "message": str(error)}
-    except Exception as error:  # noqa: BLE001 - told to the other side
+    except Exception as error:  # noqa: BLE001 - reported to the parent process
         code = getattr(error, "code", None)
         code = getattr(code, "value", code)
         if isinstance(code, int):
@@ -64,7 +64,7 @@ def _answer(namespace: Any, call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _request(method: Any, request: dict[str, Any], model: str) -> Any:
-    """Build the official model where there is one and the method does not ask for a dict."""
+    """Build the official model, if there is one and the method does not expect a dict."""
     try:
         models = importlib.import_module("lance_namespace_urllib3_client.models")
     except ImportError:
@@ -78,7 +78,7 @@ def _request(method: Any, request: dict[str, Any], model: str) -> Any:
         listed = _lists(error)
         if not listed:
             raise
-        # Releases of the models differ in whether a field holds one name or several.
+        # Releases of the models differ in whether a field is a name or a list of names.
         changed = {key: [value] if key in listed else value for key, value in request.items()}
         return cls.from_dict(changed)
 
@@ -89,7 +89,7 @@ def _takes_dict(method: Any) -> bool:
 
 
 def _lists(error: ValueError) -> set[str]:
-    """Return the names of the fields that hold a text where the model wants a list of them."""
+    """Return the names of the fields that are strings but must be lists in the model."""
     found: list[dict[str, Any]] = getattr(error, "errors", list)()
     return {
         entry["loc"][0]

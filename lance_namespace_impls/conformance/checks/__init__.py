@@ -1,4 +1,4 @@
-"""The checks, a module an area; importing one registers its checks."""
+"""The checks, one module per area; importing a module registers its checks."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ MODULES = (
     "spaces",
     "alike",
 )
-"""In the order in which they run: what others stand on comes first, what takes long last."""
+"""In the order in which they run: prerequisites of other checks first, slow checks last."""
 
 
 def load_all() -> None:

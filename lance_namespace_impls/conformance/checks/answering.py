@@ -1,4 +1,4 @@
-"""What is answered is of this call and of this object, by its exact name, each time."""
+"""Every response describes the current call and the object with exactly the requested name."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ _MERGE = {"on": "id", "when_matched_update_all": True, "when_not_matched_insert_
 _ENDS = ("DropTable", "DeregisterTable")
 
 
-@check("LN-FRESH-066", "What declares or ends a table tells of this one, not of an earlier one of its name.",
+@check("LN-FRESH-066",
+       "DeclareTable, DropTable and DeregisterTable describe the current table, not an"
+       " earlier one with the same name.",
        "rest.yaml, DeclareTableResponse, DropTableResponse and DeregisterTableResponse",
        "CreateTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def of_this_table(lab: Lab) -> None:
-    # A table that was deregistered keeps its place, so that the next of its name has another.
+    # A deregistered table keeps its location, so the next table with its name has another one.
     table = lab.table_id()
     for number, end in enumerate((*_ENDS, *_ENDS, "DropTable")):
         owner = f"owner {number}"
         made = lab.call("CreateTable", plain(1), id=table, properties={"owner": owner})
         if not made.succeeded and not lab.call("CreateTable", plain(1), id=table).succeeded:
-            break  # the old data is in the way, where the name is that of the place
+            break  # the location follows from the name, and the old data still occupies it
         where = lab.ok("DescribeTable", id=table).get("location")
         ended = lab.call(end, id=table)
         if not ended.succeeded:
@@ -49,7 +51,7 @@ def of_this_table(lab: Lab) -> None:
             break
 
 
-@check("LN-FRESH-067", "A write answers what it did, each time that the same is asked for.",
+@check("LN-FRESH-067", "A repeated write returns the version and the row counts of its own call.",
        "rest.yaml, the responses of the operations: version, and the numbers of rows",
        "CreateTable", "DescribeTable", "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def of_this_write(lab: Lab) -> None:
@@ -82,7 +84,8 @@ def of_this_write(lab: Lab) -> None:
                 lab.same(told.get(key, value), value, f"{key} as {operation} tells it")
 
 
-@check("LN-FRESH-068", "After each kind of write all that tells of versions and indices tells the same.",
+@check("LN-FRESH-068",
+       "After each kind of write, all responses that report versions or indices agree.",
        "rest.yaml, ListTableVersions, ListTableIndices, DescribeTableIndexStats and GetTableStats",
        "CreateTable", "DescribeTable", "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def after_each_write(lab: Lab) -> None:
@@ -120,7 +123,8 @@ def after_each_write(lab: Lab) -> None:
             look(operation)
 
 
-@check("LN-VALUE-016", "Odd numbers and long texts that are added or merged come back as they were.",
+@check("LN-VALUE-016",
+       "Special numbers and unusual strings come back unchanged after an insert or a merge.",
        'protocol semantics, "Bodies that are not JSON objects"; Arrow columnar format', "CreateTable",
        "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def added_values(lab: Lab) -> None:
@@ -142,7 +146,8 @@ def added_values(lab: Lab) -> None:
                  f"column {column}")  # fmt: skip
 
 
-@check("LN-BRANCH-065", "Branches whose names differ in a letter's case, a sign or an ending are apart.",
+@check("LN-BRANCH-065",
+       "Branches whose names differ only in case, punctuation or suffix are independent.",
        "rest.yaml, CreateTableBranch and the branch of the other requests", "CreateTableBranch",
        "InsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branch_names(lab: Lab) -> None:
@@ -154,7 +159,7 @@ def branch_names(lab: Lab) -> None:
     ):  # fmt: skip
         reply = lab.call("CreateTableBranch", id=table, name=name)
         if not reply.succeeded:
-            lab.must_fail(reply, [0, 13])  # not a name for a branch here
+            lab.must_fail(reply, [0, 13])  # the target rejects the branch name
             continue
         made[name] = number
         lab.given("InsertIntoTable", stream(people(number)), id=table, branch=name)
@@ -163,7 +168,8 @@ def branch_names(lab: Lab) -> None:
     lab.same(lab.ids(table), [1], "the ids of the main line")
 
 
-@check("LN-TABLE-RENAME-061", "A table has exactly the name that it was renamed to, or the name is refused.",
+@check("LN-TABLE-RENAME-061",
+       "A renamed table has exactly the requested name, or the new name is rejected.",
        "rest.yaml, RenameTableRequest: new_table_name", "RenameTable", "CreateTable", "QueryTable",
        "ListTables", capabilities=_TABLES)  # fmt: skip
 def exact_names(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""A change is one commit: however much a call changes, it makes one version."""
+"""A change is one commit: a call creates one version, no matter how much it changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ CHANGES: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
 )  # fmt: skip
 
 
-@check("LN-VERSION-021", "A call that changes a table makes one version of it, the next.", _ONE,
+@check("LN-VERSION-021",
+       "A call that changes a table creates exactly one version, with the next number.", _ONE,
        *dict.fromkeys(operation for operation, _, _ in CHANGES), "ListTableVersions", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def one_version(lab: Lab) -> None:
@@ -43,7 +44,7 @@ def one_version(lab: Lab) -> None:
         before = version_numbers(lab, table, **of)
         for operation, data, request in CHANGES:
             if not lab.call(operation, data, id=table, **request, **of).succeeded:
-                continue  # other checks ask for it
+                continue  # other checks cover it
             after = version_numbers(lab, table, **of)
             where = " on a branch" if of else ""
             lab.same(sorted(set(after) - set(before)), [max(before) + 1],

@@ -1,4 +1,4 @@
-"""SQL conditions: the same in queries, counts, updates, deletions and merges; null fits none."""
+"""SQL conditions: equal in queries, counts, updates, deletions and merges; null never matches."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CONDITIONS: dict[str, Callable[[Row], bool]] = {
 
 
 def records() -> list[Row]:
-    """Return rows with nulls, quotes, empty texts and letters of other scripts."""
+    """Return rows with nulls, quotes, empty strings and non-Latin letters."""
     columns = zip(NAMES, SCORES, FLAGS, strict=True)
     return [
         {"id": n, "name": name, "score": score, "flag": flag}
@@ -60,24 +60,26 @@ def records() -> list[Row]:
 
 
 def table_of_records(lab: Lab) -> list[str]:
-    """Return a table of these rows."""
+    """Return a new table with the rows of `records`."""
     table = lab.table_id()
     lab.given("CreateTable", stream(pa.Table.from_pylist(records())), id=table)
     return table
 
 
 def as_before(lab: Lab, table: list[str]) -> None:
-    """Write these rows to a table again, in place of all others."""
+    """Overwrite a table with the rows of `records`."""
     rows = stream(pa.Table.from_pylist(records()))
     lab.given("InsertIntoTable", rows, id=table, mode="overwrite")
 
 
 def fit(condition: str) -> list[int]:
-    """Return the ids of the rows that meet a condition."""
+    """Return the ids of the records that match a condition."""
     return [row["id"] for row in records() if CONDITIONS[condition](row)]
 
 
-@check("LN-SQL-001", "A query's filter gives the rows that meet it, and null meets none.", _SQL,
+@check("LN-SQL-001",
+       "A query filter returns exactly the matching rows; a comparison with null never matches.",
+       _SQL,
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def queries(lab: Lab) -> None:
     table = table_of_records(lab)
@@ -85,7 +87,8 @@ def queries(lab: Lab) -> None:
         lab.same(lab.ids(table, filter=condition), fit(condition), f"the ids where {condition}")
 
 
-@check("LN-SQL-002", "A count's predicate counts the rows that meet it, and null meets none.",
+@check("LN-SQL-002",
+       "A count predicate counts exactly the matching rows; a comparison with null never matches.",
        _SQL, "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def counts(lab: Lab) -> None:
     table = table_of_records(lab)
@@ -101,7 +104,9 @@ CHANGED = (
 )  # fmt: skip
 
 
-@check("LN-SQL-003", "A deletion removes the rows that meet its predicate, and null meets none.",
+@check("LN-SQL-003",
+       "A deletion removes exactly the rows that match its predicate; a comparison with"
+       " null never matches.",
        _SQL, "DeleteFromTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def deletions(lab: Lab) -> None:
     table = table_of_records(lab)
@@ -112,7 +117,8 @@ def deletions(lab: Lab) -> None:
         lab.same(lab.ids(table), left, f"the ids after a deletion where {condition}")
 
 
-@check("LN-SQL-004", "An update changes the rows that meet its predicate, in its columns alone.",
+@check("LN-SQL-004",
+       "An update changes only the rows that match its predicate, and only the updated columns.",
        _SQL, "UpdateTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def updates(lab: Lab) -> None:
     table = table_of_records(lab)
@@ -138,7 +144,8 @@ EXPRESSIONS: dict[str, tuple[str, str, Callable[[Row], Any]]] = {
 }  # fmt: skip
 
 
-@check("LN-SQL-005", "An update's value is worked out for each row, and null stays null.",
+@check("LN-SQL-005",
+       "An update expression is evaluated for each row, and an expression on null yields null.",
        "rest.yaml, UpdateTableRequest; SQL, expressions and null", "UpdateTable", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def values(lab: Lab) -> None:
@@ -149,7 +156,7 @@ def values(lab: Lab) -> None:
         lab.same(found, {row["id"]: value(row) for row in records()}, f"{column} set to {what}")
 
 
-@check("LN-SQL-006", "The expressions of several updates see the old values.",
+@check("LN-SQL-006", "If one call updates several columns, every expression reads the old values.",
        "rest.yaml, UpdateTableRequest", "UpdateTable", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def old_values(lab: Lab) -> None:
@@ -161,7 +168,8 @@ def old_values(lab: Lab) -> None:
     lab.same(found, [(10, 1), (20, 2)], "the swapped values")
 
 
-@check("LN-SQL-007", "A merge's conditions name the row in the table and the one that is merged.",
+@check("LN-SQL-007",
+       "A merge condition can refer to the row in the table and to the row that is merged.",
        "rest.yaml, MergeInsertIntoTableRequest", "MergeInsertIntoTable", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def merges(lab: Lab) -> None:
@@ -179,7 +187,7 @@ def merges(lab: Lab) -> None:
         lab.that(got in (None, due), f"{due} rows in the answer", answer)
 
 
-@check("LN-SQL-008", "version, filter, columns, k and offset hold together.",
+@check("LN-SQL-008", "version, filter, columns, k and offset all take effect together.",
        "rest.yaml, QueryTableRequest and CountTableRowsRequest", "QueryTable", "CountTableRows",
        "DeleteFromTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def with_version(lab: Lab) -> None:

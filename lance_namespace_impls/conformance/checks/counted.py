@@ -1,4 +1,4 @@
-"""What calls with several settings do and how many they say, compared with what is worked out here."""
+"""Effects and counts of calls with several settings, compared with values computed here."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _FLAGS = {key for key, values in _MERGE.items() if True in values}
 
 
 def _is_plain(request: dict[str, Any]) -> bool:
-    """Return whether a merge has an action, and no condition without the flag that it belongs to."""
+    """Return whether a merge has an action, and each of its conditions has its flag."""
     flags = _FLAGS & set(request)
     return bool(flags) and {key.removesuffix("_filt") for key in request} <= flags
 
 
 def _merged(request: dict[str, Any]) -> tuple[dict[int, str], tuple[int, int, int]]:
-    """Return the names of the rows by their ids after a merge, and the numbers of its answer."""
+    """Return the names of the rows by id after a merge, and the row counts of its response."""
     hit = {None: (4, 5), "source.id = 4": (4,), "target.score IS NULL": (4,)}[
         request.get("when_matched_update_all_filt")
     ]
@@ -44,7 +44,8 @@ def _merged(request: dict[str, Any]) -> tuple[dict[int, str], tuple[int, int, in
     return rows, (len(updated), len(inserted), len(deleted))
 
 
-@check("LN-COMBINED-006", "The flags and conditions of a merge hold together, and each is counted.",
+@check("LN-COMBINED-006",
+       "The flags and conditions of a merge all take effect together, with correct row counts.",
        "rest.yaml, MergeInsertIntoTableRequest and its response", "MergeInsertIntoTable", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def merges(lab: Lab) -> None:
@@ -54,7 +55,7 @@ def merges(lab: Lab) -> None:
     lines: list[dict[str, Any]] = [{}]
     if lab.call("CreateTableBranch", id=table, name="side").succeeded:
         lab.call("InsertIntoTable", stream(people(9)), id=table, branch="side")
-        if lab.count(table) == len(_OLD):  # else the branch is not written to, as other checks say
+        if lab.count(table) == len(_OLD):  # otherwise branch writes fail, which other checks report
             lines.append({"branch": "side"})
     asked = covering(lines, _MERGE, _is_plain)
     for number, (of, request) in enumerate(asked):
@@ -71,7 +72,8 @@ def merges(lab: Lab) -> None:
             lab.that(told is None or told == due, f"{key} {due} of {request} {of or ''}", told)
 
 
-@check("LN-COMBINED-007", "Several ranges of versions are all deleted, each version counted once.",
+@check("LN-COMBINED-007",
+       "All version ranges in a call are deleted, and each deleted version is counted once.",
        "rest.yaml, VersionRange and BatchDeleteTableVersionsResponse", "BatchDeleteTableVersions",
        "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def ranges(lab: Lab) -> None:
@@ -105,7 +107,7 @@ _WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
 )  # fmt: skip
 
 
-@check("LN-TRANSACTION-006", "Each change that names a transaction names its own.",
+@check("LN-TRANSACTION-006", "Each change that reports a transaction reports its own.",
        "rest.yaml, transaction_id: the transaction that made the change", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def own_transactions(lab: Lab) -> None:
@@ -123,13 +125,13 @@ def own_transactions(lab: Lab) -> None:
                 )
                 seen[each] = operation
                 found = lab.call("DescribeTransaction", id=[each])
-                if found.code == 13:  # it may be named by its table, too
+                if found.code == 13:  # its identifier may start with the table's
                     found = lab.call("DescribeTransaction", id=[*table, each])
                 if found.code not in (0, 10):
                     lab.must_succeed(found)
 
 
-@check("LN-COMBINED-008", "A full-text search keeps to its columns, filter, k, version and branch.",
+@check("LN-COMBINED-008", "A full-text search respects its columns, filter, k, version and branch.",
        "rest.yaml, QueryTableRequest, full_text_query", "QueryTable", "CreateTableIndex", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def texts(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""What holds of a name, a type or a write on its own holds at every level and in every form."""
+"""Rules for names, types and writes apply at every level and in every form."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from .searches import built
 
 _TABLES = ["tables"]
 _SIGNS = "._-% +'\u00fc&?#=:@~,;()[]!^"
-"""Signs that some separator, encoding or quoting could stumble over."""
+"""Characters that separators, encodings or quoting may mishandle."""
 
 
-@check("LN-NAME-017", "A name with any sign that is taken is told as it is, at every level of an identifier.",
+@check("LN-NAME-017",
+       "An accepted name with any special character is returned unchanged, at every level"
+       " of an identifier.",
        "general specification, Object Identifier; rest.yaml, DescribeTableResponse, table and namespace",
        "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def signs(lab: Lab) -> None:
@@ -70,7 +72,7 @@ def _inner(told: dict[str, Any], depth: int) -> Any:
     return told
 
 
-@check("LN-VALUE-015", "A type is told inside lists and structs as it is on its own.",
+@check("LN-VALUE-015", "A type is described the same inside lists and structs as on its own.",
        "rest.yaml, JsonArrowDataType and JsonArrowField", "DescribeTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def nested_types(lab: Lab) -> None:
@@ -104,7 +106,8 @@ _FLAGS = (
 )
 
 
-@check("LN-ROWS-DECLARED-003", "Every write that makes a declared table makes it with all its rows.",
+@check("LN-ROWS-DECLARED-003",
+       "Every write that creates a declared table stores all rows of the request.",
        "rest.yaml, MergeInsertIntoTable and InsertIntoTable: a table that is declared is made with all rows",
        "DeclareTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def declared(lab: Lab) -> None:
@@ -132,7 +135,7 @@ def declared(lab: Lab) -> None:
             )
 
 
-@check("LN-SPELT-003", "The operator of a full-text query does the same in every letter case.",
+@check("LN-SPELT-003", "The operator of a full-text query is case-insensitive.",
        "rest.yaml, Operator: And or Or, in any letter case; any other value is InvalidInput", "QueryTable",
        "CreateTableIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def operators(lab: Lab) -> None:

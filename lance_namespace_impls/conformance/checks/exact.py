@@ -1,4 +1,4 @@
-"""What a change leaves out stays, what fails undoes all, and figures are exact."""
+"""Changes keep what they do not name, failures undo everything, and statistics are exact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALTERATIONS: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
-@check("LN-COLUMN-021", "An alteration leaves of a column what it does not name.",
+@check("LN-COLUMN-021", "An alteration changes only the attributes of a column that it names.",
        "rest.yaml, AlterColumnsEntry: what is left out stays as it is", "AlterTableAlterColumns",
        "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def kept(lab: Lab) -> None:
@@ -63,7 +63,7 @@ def _at(found: dict[str, Any], path: str) -> dict[str, Any]:
     return _at({f["name"]: f for f in found[first]["type"].get("fields") or ()}, rest)
 
 
-@check("LN-STATS-005", "Figures of fragments are those of the rows that were written.",
+@check("LN-STATS-005", "Fragment statistics match the rows that were written.",
        "rest.yaml, GetTableStatsResponse and FragmentSummary", "GetTableStats", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def fragments(lab: Lab) -> None:
@@ -82,11 +82,12 @@ def fragments(lab: Lab) -> None:
             lab.that(lengths.get(key) in (None, value), f"{key} {value} of {sizes}", lengths)
 
 
-@check("LN-MANAGED-014", "BatchCommitTables that fails at any operation has done none of them.",
+@check("LN-MANAGED-014", "If any operation of BatchCommitTables fails, none of them takes effect.",
        "rest.yaml, BatchCommitTables: all of them take effect or none", "BatchCommitTables", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def all_or_none(lab: Lab) -> None:
-    # What a name that is taken answers here is open: the table of codes has no 5 for it.
+    # An existing name is not among the failures: the table of codes has no code 5 for this
+    # operation, so its code is unspecified.
     def failing() -> list[tuple[int, dict[str, Any]]]:
         missing, ranges = lab.table_id(), [{"start_version": 1, "end_version": 2}]
         found: list[tuple[int, dict[str, Any]]] = [
@@ -120,7 +121,8 @@ def all_or_none(lab: Lab) -> None:
             lab.same((lab.ids(gone), lab.ids(kept)), ([2], [1]), "the ids of the tables that stay")
 
 
-@check("LN-WHOLE-013", "A call that is refused for one of several entries has done none, whichever is wrong.",
+@check("LN-WHOLE-013",
+       "If any entry of a list is invalid, whichever it is, the call applies none of the entries.",
        "rest.yaml, the lists of the requests", "CreateTable", "QueryTable", "DescribeTable",
        capabilities=_TABLES)  # fmt: skip
 def any_entry(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""Indices of each kind: their settings, their distance, and the branch that they are on."""
+"""Indices of each type: their settings, distances and branches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _TABLES = ["tables"]
 _SIDE = {"branch": "side"}
 
 
-@check("LN-INDEX-060", "language and base_tokenizer say what a word of a full-text index is.", _INDEX,
+@check("LN-INDEX-060",
+       "language, base_tokenizer and related settings determine the words of a full-text index.",
+       _INDEX,
        "CreateTableIndex", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def languages(lab: Lab) -> None:
     texts = {"id": pa.array([1, 2, 3, 4, 5], pa.int64()),
@@ -45,7 +47,9 @@ def languages(lab: Lab) -> None:
                 lab.same(words(lab, table, text(word)), rows, f"the ids for {word} with {settings}")
 
 
-@check("LN-INDEX-061", "A kind that does not suit is code 13, a setting of another kind does nothing.",
+@check("LN-INDEX-061",
+       "An index type that does not suit its column is code 13; settings of other types"
+       " are ignored.",
        _INDEX, *_INDICES, "QueryTable", capabilities=_TABLES)  # fmt: skip
 def unsuited(lab: Lab) -> None:
     table = lab.new_table()
@@ -81,7 +85,9 @@ def unsuited(lab: Lab) -> None:
     lab.same(words(lab, table, text("n3")), [3], "the ids for a word")
 
 
-@check("LN-INDEX-062", "An index has the distance asked for, else l2; a search takes that of its index.",
+@check("LN-INDEX-062",
+       "An index uses the requested distance, by default l2; a search uses the distance of"
+       " its index.",
        "rest.yaml, the fields distance_type", *_INDICES, "DescribeTableIndexStats", "QueryTable",
        capabilities=_TABLES)  # fmt: skip
 def index_distance(lab: Lab) -> None:
@@ -102,7 +108,7 @@ def index_distance(lab: Lab) -> None:
         lab.same(ids(lab, table, **near), l2, "the nearest where the index is gone")
 
 
-@check("LN-INDEX-063", "An index is made, described and dropped on the branch that is named.",
+@check("LN-INDEX-063", "An index is created, described and dropped on the specified branch.",
        "rest.yaml, branch of the index operations", *_INDICES, "DropTableIndex", "DescribeTableIndexStats",
        "CreateTableBranch", capabilities=_TABLES)  # fmt: skip
 def on_branches(lab: Lab) -> None:
@@ -113,7 +119,7 @@ def on_branches(lab: Lab) -> None:
     lab.maybe("InsertIntoTable", stream(people(11, 12)), id=table, **_SIDE)
 
     def told(name: str, *due: int) -> None:
-        """Compare the rows of an index, covered or not, of either line; 6 is a missing index."""
+        """Compare the row count of an index, covered or not, on both lines; 6: no such index."""
         for of, rows in zip(({}, _SIDE), due, strict=True):
             reply = lab.call("DescribeTableIndexStats", id=table, index_name=name, **of)
             if reply.code in (0, 13):

@@ -1,4 +1,4 @@
-"""Names that need encoding: a target takes them whole, or refuses them with code 13."""
+"""Names that need encoding: a target accepts them unchanged, or rejects them with code 13."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ TAILS = (
 )  # fmt: skip
 
 
-@check("LN-NAME-001", "A table whose name needs encoding is found by it, or is refused with 13.",
+@check("LN-NAME-001",
+       "A table whose name needs encoding is found by that name, or the name is rejected"
+       " with code 13.",
        _NAMES, "DescribeTable", capabilities=["tables"])  # fmt: skip
 def tables(lab: Lab) -> None:
     for tail in TAILS:
@@ -23,7 +25,7 @@ def tables(lab: Lab) -> None:
 
 
 def _found_or_refused(lab: Lab, identifier: list[str]) -> None:
-    """Raise unless a table is made, found by its name and listed, or its name is refused with code 13."""
+    """Raise unless a table is created, found and listed, or its name is rejected with code 13."""
     reply = lab.call("DeclareTable", id=identifier)
     if reply.code == 0:
         reply = lab.call("CreateTable", plain(1), id=identifier)
@@ -37,7 +39,7 @@ def _found_or_refused(lab: Lab, identifier: list[str]) -> None:
 
 
 def needs_letters(lab: Lab) -> None:
-    """Raise NotReached where a name with any letter beyond ASCII is declared and not listed."""
+    """Raise NotReached if a table with a non-ASCII name can be declared but is not listed."""
     table = lab.table_id()
     table[-1] += "\u00e4"
     made = lab.call("DeclareTable", id=table).succeeded
@@ -46,7 +48,8 @@ def needs_letters(lab: Lab) -> None:
 
 
 @check("LN-NAME-018",
-       "A table whose name begins unlike a word is found and listed, or is refused with 13.",
+       "A table whose name does not start with a letter is found and listed, or the name"
+       " is rejected with code 13.",
        f"{_NAMES}; rest.yaml, ListTables", "DescribeTable", "ListTables",
        capabilities=["tables"])  # fmt: skip
 def beginnings(lab: Lab) -> None:
@@ -54,14 +57,15 @@ def beginnings(lab: Lab) -> None:
         raise Skipped("names begin as the kit's own do where no namespace is its own")
     parent = lab.new_namespace()
     heads = ["_", "__", ".", "-", "0", "~"]
-    if lab.target.kind != "http":  # no route that "$" joins can hold such a name
+    if lab.target.kind != "http":  # names joined with "$" in a route cannot contain it
         heads.append("$")
     for head in heads:
         _found_or_refused(lab, [*parent, head + lab.ledger.fresh()])
 
 
 @check("LN-NAME-002",
-       "A namespace whose name needs encoding is found by it, or is refused with 13.", _NAMES,
+       "A namespace whose name needs encoding is found by that name, or the name is"
+       " rejected with code 13.", _NAMES,
        "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def namespaces(lab: Lab) -> None:
     for tail in TAILS:
@@ -76,7 +80,7 @@ def namespaces(lab: Lab) -> None:
         lab.that(there, f"{identifier[-1]!r} to be found", "it is not")
 
 
-@check("LN-NAME-003", "Names that differ only in what is encoded are different.", _NAMES,
+@check("LN-NAME-003", "Names that differ only in encoded characters are different names.", _NAMES,
        "DescribeTable", capabilities=["tables"])  # fmt: skip
 def different(lab: Lab) -> None:
     base = lab.table_id()
@@ -103,7 +107,7 @@ def empty(lab: Lab) -> None:
         lab.refused("DescribeTable", [13, 4, 1], id=[*parent, ""])
 
 
-@check("LN-NAME-005", "Values of properties come back as they were.",
+@check("LN-NAME-005", "Property values are returned unchanged.",
        "rest.yaml, DeclareTableRequest: properties to store with the table in the catalog",
        "DeclareTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
 def values(lab: Lab) -> None:
@@ -113,7 +117,8 @@ def values(lab: Lab) -> None:
     lab.has(lab.ok("DescribeTable", id=table).get("properties"), given, "the properties")
 
 
-@check("LN-NAME-012", "An identifier with an empty name among its names is code 13, and is no other.",
+@check("LN-NAME-012",
+       "An identifier that contains an empty name is code 13 and refers to no other object.",
        "general specification, Name and Identifier for Root Namespace; rest.yaml, InvalidInput",
        "DescribeTable", "DeclareTable", capabilities=["tables"])  # fmt: skip
 def empty_among(lab: Lab) -> None:
@@ -126,7 +131,8 @@ def empty_among(lab: Lab) -> None:
         raise Failed("a name that is empty to be refused", reply.outcome(), reply)
 
 
-@check("LN-NAME-013", "A slash in a name is part of it, or code 13: the table is missing, not a route.",
+@check("LN-NAME-013",
+       "A slash is part of a name or is rejected with code 13; it never selects another route.",
        _NAMES, "DescribeTable", capabilities=["tables"], changes=False)  # fmt: skip
 def slash(lab: Lab) -> None:
     for tail in ("/b", "/describe", "\\b"):
@@ -138,7 +144,7 @@ LOOKS = {"zeros": "007", "truth": "True", "nothing": "null", "whole": "1.0", "sm
          "day": "2024-02-29", "big": "123456789012345678901234567890", "list": "[1]"}  # fmt: skip
 
 
-@check("LN-NAME-014", "Values of properties are texts, whatever they look like.",
+@check("LN-NAME-014", "Property values stay strings, even if they look like other types.",
        "rest.yaml, CreateNamespaceRequest and DeclareTableRequest, properties: values of type string",
        "DescribeTable", capabilities=["tables"])  # fmt: skip
 def looks(lab: Lab) -> None:
@@ -160,7 +166,8 @@ def looks(lab: Lab) -> None:
             lab.has(lab.ok(read, id=made).get("properties"), LOOKS | others, "the properties")
 
 
-@check("LN-NAME-015", "Long names that differ at their ends are two, or are refused with code 13.",
+@check("LN-NAME-015",
+       "Long names that differ only at the end are distinct, or are rejected with code 13.",
        _NAMES, "DeclareTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
 def long_names(lab: Lab) -> None:
     for length in (70, 130, 200):
@@ -176,7 +183,8 @@ def long_names(lab: Lab) -> None:
         lab.that(found in (None, first[-1]), "the whole name", found)
 
 
-@check("LN-NAME-019", "A name of decomposed letters is listed as it was given, or is refused with code 13.",
+@check("LN-NAME-019",
+       "A name with decomposed letters is listed unchanged, or is rejected with code 13.",
        _NAMES, "DeclareTable", "ListTables", capabilities=["tables"])  # fmt: skip
 def decomposed(lab: Lab) -> None:
     table = lab.table_id()

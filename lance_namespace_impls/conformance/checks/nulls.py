@@ -1,4 +1,4 @@
-"""A field that is null says no more than one that is left out."""
+"""A field that is null means the same as an absent field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _READS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def _nulls(operation: str, request: dict[str, Any]) -> dict[str, Any]:
-    """Return a request with a null for each field that it leaves out."""
+    """Return a request with null for every field that it omits."""
     known = [field.name for field in attributes(OPERATIONS[operation].request_type)]
     left_out = set(known) - {"id", "identity", "context", "data", *request}
     return {**dict.fromkeys(sorted(left_out)), **request}
@@ -31,12 +31,12 @@ def _nulls(operation: str, request: dict[str, Any]) -> dict[str, Any]:
 def _alike(lab: Lab, operation: str, request: dict[str, Any]) -> None:
     plain = lab.call(operation, **request)
     if not plain.succeeded:
-        return  # other checks ask for it
+        return  # other checks cover it
     reply = lab.call(operation, **_nulls(operation, request))
     lab.may_refuse(reply)
     if plain.rows is not None:
         lab.same(reply.rows.num_rows, plain.rows.num_rows, f"the rows of {operation}")
-    else:  # each call may vend credentials of its own
+    else:  # each call may return different credentials
         found, due = (
             {key: value for key, value in (each.answer or {}).items() if key != "storage_options"}
             for each in (reply, plain)
@@ -44,7 +44,9 @@ def _alike(lab: Lab, operation: str, request: dict[str, Any]) -> None:
         lab.same(found, due, f"the answer of {operation}")
 
 
-@check("LN-NULL-001", "A read with null for its optional fields is the read without them.", _NULL,
+@check("LN-NULL-001",
+       "A read with its optional fields set to null returns the same as the read without them.",
+       _NULL,
        "CreateTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def reads(lab: Lab) -> None:
     table = lab.new_table()
@@ -54,7 +56,9 @@ def reads(lab: Lab) -> None:
         _alike(lab, operation, {"id": table, **request, **query})
 
 
-@check("LN-NULL-002", "A listing with null for its optional fields is the listing without them.", _NULL,
+@check("LN-NULL-002",
+       "A listing with its optional fields set to null returns the same as the listing"
+       " without them.", _NULL,
        "DeclareTable", "ListTables", capabilities=["tables", "namespaces"])  # fmt: skip
 def listings(lab: Lab) -> None:
     from .listings import place_for_tables
@@ -66,7 +70,9 @@ def listings(lab: Lab) -> None:
         _alike(lab, operation, {"id": parent})
 
 
-@check("LN-NULL-003", "A write with null for its optional fields is the write without them.", _NULL,
+@check("LN-NULL-003",
+       "A write with its optional fields set to null does the same as the write without them.",
+       _NULL,
        "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def writes(lab: Lab) -> None:
     table = lab.new_table(1, 2)

@@ -1,4 +1,4 @@
-"""ListOperations, both ways: what is claimed works, what is not claimed is code 0."""
+"""ListOperations in both directions: listed operations work, all others return code 0."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _UNASKED = ("BatchCreateTableVersions", "BatchCommitTables", "ListOperations")
 
 
 def missing_object_call(lab: Lab, operation: str, *below: str) -> Any:
-    """Return the reply to a sensible call of an operation on an object that is not there.
+    """Return the reply to a plausible call of an operation on a missing object.
 
     Args:
         lab: the bench.
         operation: the operation.
-        below: names to add to that of the object.
+        below: names to append to the object's identifier.
     """
     row = OPERATIONS[operation]
     if not row.path_fields:
@@ -65,7 +65,7 @@ def missing_object_call(lab: Lab, operation: str, *below: str) -> Any:
 def sensible_call(
     lab: Lab, operation: str, identifier: list[str] | None = None, /, **more: Any
 ) -> Any:
-    """Return the reply to a call that asks for what any object might have."""
+    """Return the reply to a plausible call with generic arguments."""
     request = {**_MORE.get(operation, {}), **more}
     if operation == "RegisterTable":
         request["location"] = lab.free_location()
@@ -77,7 +77,7 @@ def sensible_call(
 
 @check(
     "LN-OPERATIONS-001",
-    "ListOperations names operations of the protocol only, each once.",
+    "ListOperations returns only operations of the protocol, each once.",
     _GENERAL,
     "ListOperations",
     changes=False,
@@ -92,7 +92,7 @@ def names_known(lab: Lab) -> None:
 
 @check(
     "LN-OPERATIONS-002",
-    "An operation that ListOperations names is supported: it does not answer code 0.",
+    "An operation that ListOperations returns is supported: it does not fail with code 0.",
     _GENERAL,
     "ListOperations",
 )
@@ -107,7 +107,7 @@ def claimed_work(lab: Lab) -> None:
 
 @check(
     "LN-OPERATIONS-003",
-    "An operation that ListOperations does not name answers code 0, or has no route.",
+    "An operation that ListOperations does not return fails with code 0 or has no route.",
     "rest.yaml, ListOperations: whatever is not in the list answers Unsupported",
     "ListOperations",
 )
@@ -116,7 +116,7 @@ def unclaimed_refused(lab: Lab) -> None:
     for operation in OPERATIONS:
         if operation not in (lab.claimed or ()) and operation not in _UNASKED:
             reply = missing_object_call(lab, operation)
-            # An identifier that the catalog cannot hold is code 13 just as well.
+            # Code 13 is also correct if the catalog cannot hold the identifier.
             if reply.code not in (0, 13):
                 raise Failed(f"{operation} to be code 0", reply.outcome(), reply)
 
@@ -139,7 +139,7 @@ def _missing(operation: str) -> Run:
         there = lab.exists("TableExists", identifier)
         lab.that(not there, f"no table after {operation} was refused", identifier)
         if lab.shape.nested:
-            there = lab.call("NamespaceExists", id=identifier).succeeded  # or it is too deep
+            there = lab.call("NamespaceExists", id=identifier).succeeded  # or too deeply nested
             lab.that(not there, f"no namespace after {operation} was refused", identifier)
 
     return run

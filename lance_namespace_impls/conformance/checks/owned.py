@@ -1,4 +1,4 @@
-"""What is answered belongs to the object that is asked for, and to its state now."""
+"""Responses describe the requested object and its current state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .managed import managed_table, newest, setting, staged, transaction
 _TABLES = ["tables"]
 
 
-@check("LN-FRESH-015", "GetTableStats follows new indices and fragments at once.",
+@check("LN-FRESH-015",
+       "GetTableStats immediately reflects new and dropped indices and new fragments.",
        "rest.yaml, GetTableStatsRequest: the size and layout of a table's latest version",
        "GetTableStats", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def stats(lab: Lab) -> None:
@@ -36,7 +37,7 @@ def stats(lab: Lab) -> None:
     lab.same(told()[0], 0, "the indices")
 
 
-@check("LN-TAG-060", "A tag is of the version and branch that its own table gave it.",
+@check("LN-TAG-060", "A tag has the version and the branch that were set on its own table.",
        "rest.yaml, GetTableTagVersionResponse: branch the version belongs to; absent for the main branch",
        "GetTableTagVersion", "CreateTableTag", "CreateTableBranch", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
@@ -55,7 +56,8 @@ def tag_of_its_table(lab: Lab) -> None:
         lab.same((told["version"], told.get("branch")), due, "version and branch of the tag")
 
 
-@check("LN-TABLE-DESCRIBE-022", "What is answered on declaring or merging is of the table that is named.",
+@check("LN-TABLE-DESCRIBE-022",
+       "The responses of DeclareTable and MergeInsertIntoTable describe the requested table.",
        "rest.yaml, DeclareTableResponse and MergeInsertIntoTableResponse", "DeclareTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def of_the_table(lab: Lab) -> None:
@@ -73,7 +75,7 @@ def of_the_table(lab: Lab) -> None:
                 lab.same(answer[key], due, key)
 
 
-@check("LN-MANAGED-012", "managed_versioning is told of each table as it is now.",
+@check("LN-MANAGED-012", "managed_versioning reports the current state of each table.",
        "rest.yaml, DescribeTableResponse", "DescribeTable", "CreateTable", "DropTable",
        capabilities=_TABLES)  # fmt: skip
 def managed_each(lab: Lab) -> None:
@@ -98,7 +100,7 @@ def managed_each(lab: Lab) -> None:
     lab.same(found, told, "managed_versioning of a table that is made anew as the other was")
 
 
-@check("LN-MANAGED-013", "CreateTableVersion answers the version of the table that is named.",
+@check("LN-MANAGED-013", "CreateTableVersion returns the version of the requested table.",
        "rest.yaml, CreateTableVersionResponse", "CreateTableVersion", "CreateTable", "DescribeTable",
        "ListTableVersions", capabilities=_TABLES)  # fmt: skip
 def version_each(lab: Lab) -> None:
@@ -110,7 +112,8 @@ def version_each(lab: Lab) -> None:
             lab.same(found["version"], request["version"], "the version that is answered")
 
 
-@check("LN-TRANSACTION-005", "AlterTransaction changes and answers the properties of the one it names.",
+@check("LN-TRANSACTION-005",
+       "AlterTransaction changes and returns the properties of the requested transaction.",
        "rest.yaml, AlterTransactionResponse", "AlterTransaction", capabilities=_TABLES)  # fmt: skip
 def transaction_each(lab: Lab) -> None:
     one, other = transaction(lab), transaction(lab)
@@ -125,7 +128,8 @@ def transaction_each(lab: Lab) -> None:
             lab.same(held.get("a"), value, "the property of the transaction that is described")
 
 
-@check("LN-MANAGED-062", "A version is committed to the branch that the request names, by each operation.",
+@check("LN-MANAGED-062",
+       "Every operation that commits a version commits it to the branch in the request.",
        "rest.yaml, CreateTableVersionRequest and CreateTableVersionEntry: branch", "CreateTableVersion",
        "CreateTable", "CreateTableBranch", "ListTableVersions", "QueryTable",
        capabilities=_TABLES)  # fmt: skip
@@ -145,7 +149,7 @@ def on_a_branch(lab: Lab) -> None:
         }
         reply = lab.call(operation, **whole[operation])
         if reply.code == 0:
-            continue  # it keeps the versions of the main line alone
+            continue  # the target manages versions of the main line only
         lab.must_succeed(reply)
         due.append(number)
         lab.same(branch_ids(lab, table, branch), due, f"the ids of the branch after {operation}")

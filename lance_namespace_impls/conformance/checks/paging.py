@@ -1,4 +1,4 @@
-"""Pages of listings."""
+"""Paging of listings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .listings import make_tables, ours, place_for_tables
 _PAGING = 'protocol semantics, "Paging"; rest.yaml, PageToken and PageLimit'
 
 
-@check("LN-PAGE-001", "A page has no more names than its limit.", _PAGING, "ListTables",
+@check("LN-PAGE-001", "A page contains at most as many names as its limit.", _PAGING, "ListTables",
        capabilities=["tables"])  # fmt: skip
 def limit_caps(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -19,7 +19,7 @@ def limit_caps(lab: Lab) -> None:
         lab.that(len(found) <= limit, f"at most {limit} names", found)
 
 
-@check("LN-PAGE-002", "Walking the pages of ListTables gives each name once.", _PAGING,
+@check("LN-PAGE-002", "The pages of ListTables contain each name exactly once.", _PAGING,
        "ListTables", capabilities=["tables"])  # fmt: skip
 def walk_tables(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -31,7 +31,7 @@ def walk_tables(lab: Lab) -> None:
         lab.same(sorted(found), names, f"the names in pages of {limit}")
 
 
-@check("LN-PAGE-003", "Walking the pages of ListNamespaces gives each name once.", _PAGING,
+@check("LN-PAGE-003", "The pages of ListNamespaces contain each name exactly once.", _PAGING,
        "ListNamespaces", capabilities=["namespaces"])  # fmt: skip
 def walk_namespaces(lab: Lab) -> None:
     made = [lab.new_namespace() for _ in range(5)]
@@ -41,7 +41,7 @@ def walk_namespaces(lab: Lab) -> None:
         lab.same(sorted(n for n in found if n in names), names, f"the names in pages of {limit}")
 
 
-@check("LN-PAGE-004", "Names come in order over all pages.", _PAGING, "ListTables",
+@check("LN-PAGE-004", "ListTables returns names in order across all pages.", _PAGING, "ListTables",
        capabilities=["tables"])  # fmt: skip
 def ordered(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -50,7 +50,7 @@ def ordered(lab: Lab) -> None:
     lab.same(found, sorted(found), "the names")
 
 
-@check("LN-PAGE-020", "Names of ListNamespaces come in order over all pages.", _PAGING,
+@check("LN-PAGE-020", "ListNamespaces returns names in order across all pages.", _PAGING,
        "ListNamespaces", capabilities=["namespaces"])  # fmt: skip
 def namespaces_ordered(lab: Lab) -> None:
     made = [lab.new_namespace() for _ in range(5)]
@@ -58,7 +58,7 @@ def namespaces_ordered(lab: Lab) -> None:
     lab.same(found, sorted(found), "the names")
 
 
-@check("LN-PAGE-005", "The last page has no token, and never an empty one.", _PAGING,
+@check("LN-PAGE-005", "The last page has no page token; a page token is never empty.", _PAGING,
        "ListTables", capabilities=["tables"])  # fmt: skip
 def last_page(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -67,7 +67,7 @@ def last_page(lab: Lab) -> None:
         lab.that(answer.get("page_token") != "", "a page token or none", answer)
 
 
-@check("LN-PAGE-006", "A page is shorter than its limit only at the end.", _PAGING, "ListTables",
+@check("LN-PAGE-006", "Only the last page may be shorter than its limit.", _PAGING, "ListTables",
        capabilities=["tables"])  # fmt: skip
 def full_pages(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -77,7 +77,7 @@ def full_pages(lab: Lab) -> None:
             lab.same(len(answer.get("tables") or ()), 2, "the names on a page that is not the last")
 
 
-@check("LN-PAGE-007", "A table that is removed between pages makes no other one be left out.",
+@check("LN-PAGE-007", "If a table is removed between pages, no other table is omitted.",
        _PAGING, "ListTables", capabilities=["tables"])  # fmt: skip
 def removed_meanwhile(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -94,12 +94,12 @@ def removed_meanwhile(lab: Lab) -> None:
     lab.same([name for name in names if name not in found], [], "names that are left out")
 
 
-@check("LN-PAGE-008", "A table that is added between pages makes no other one come twice.",
+@check("LN-PAGE-008", "If a table is added between pages, no other table is listed twice.",
        _PAGING, "ListTables", capabilities=["tables"])  # fmt: skip
 def added_meanwhile(lab: Lab) -> None:
     parent = place_for_tables(lab)
     names = make_tables(lab, parent, 4)
-    early = f"{lab.ledger.prefix}_"  # before all others
+    early = f"{lab.ledger.prefix}_"  # sorts before all others
     pages = lab.pages("ListTables", id=parent, limit=2)
     found = list(next(pages).get("tables") or ())
     if not lab.call("DeclareTable", id=[*parent, early]).succeeded:
@@ -119,7 +119,7 @@ def bad_limit(lab: Lab) -> None:
         lab.refused("ListTables", [13], id=parent, limit=limit)
 
 
-@check("LN-PAGE-010", "Without a limit all names come, whatever the number of pages.", _PAGING,
+@check("LN-PAGE-010", "Without a limit, all names are returned, on any number of pages.", _PAGING,
        "ListTables", capabilities=["tables"])  # fmt: skip
 def no_limit(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -128,7 +128,7 @@ def no_limit(lab: Lab) -> None:
     lab.same([name for name in names if name not in found], [], "names that are left out")
 
 
-@check("LN-PAGE-011", "A page token may be used again and gives the same page.", _PAGING,
+@check("LN-PAGE-011", "A page token can be reused and returns the same page.", _PAGING,
        "ListTables", capabilities=["tables"])  # fmt: skip
 def token_again(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -140,7 +140,8 @@ def token_again(lab: Lab) -> None:
     lab.same(second, first, "the page read again")
 
 
-@check("LN-PAGE-012", "Pages of ListAllTables give each table once.", _PAGING, "ListAllTables",
+@check("LN-PAGE-012", "The pages of ListAllTables contain each table exactly once.",
+       _PAGING, "ListAllTables",
        capabilities=["tables"])  # fmt: skip
 def walk_all(lab: Lab) -> None:
     parent = place_for_tables(lab)
@@ -149,7 +150,8 @@ def walk_all(lab: Lab) -> None:
     lab.same(sorted(name for name in found if name in names), sorted(names), "the identifiers")
 
 
-@check("LN-PAGE-026", "A page token goes on where its page ended, with another limit or none as well.",
+@check("LN-PAGE-026",
+       "A page token continues after its page, also with a different limit or without one.",
        _PAGING, "ListTables", capabilities=["tables"])  # fmt: skip
 def other_limits(lab: Lab) -> None:
     parent = place_for_tables(lab)

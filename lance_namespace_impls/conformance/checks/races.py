@@ -1,4 +1,4 @@
-"""Several calls at once: their answers must fit one order in which they could have happened."""
+"""Concurrent calls: their replies must be consistent with some sequential order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROUNDS = 4
 
 
 def at_once(lab: Lab, steps: list[Step]) -> list[Reply]:
-    """Return the replies to calls that are sent at the same time."""
+    """Return the replies to calls that are sent concurrently."""
     if lab.target.kind == "process":
         raise Skipped("the interpreter takes one call after another")
     for step in steps:
@@ -24,13 +24,13 @@ def at_once(lab: Lab, steps: list[Step]) -> list[Reply]:
     with ThreadPoolExecutor(len(steps)) as pool:
         replies = list(pool.map(lab.target.call, steps))
     judged = [lab.judge(reply) for reply in replies]
-    for step in steps:  # what one call removed another may have made afterwards
+    for step in steps:  # one call may have recreated what another removed
         lab.prepare(step)
     return judged
 
 
 def one_wins(lab: Lab, replies: list[Reply], losers: list[int]) -> None:
-    """Judge calls of which exactly one may succeed; 14 asks the caller to try again."""
+    """Judge calls of which exactly one may succeed; code 14 asks the caller to retry."""
     won = [reply for reply in replies if reply.succeeded]
     for reply in replies:
         if reply.code == 0 and reply.step.operation not in lab.worked:
@@ -47,7 +47,8 @@ def _race(lab: Lab, make: Callable[[int], list[Step]], losers: list[int]) -> Non
         one_wins(lab, at_once(lab, make(number)), losers)
 
 
-@check("LN-RACE-001", "Of several DeclareTable of one name at once exactly one succeeds.", _ONE,
+@check("LN-RACE-001",
+       "Of several concurrent DeclareTable calls for one name, exactly one succeeds.", _ONE,
        "DeclareTable", capabilities=["tables"])  # fmt: skip
 def declare(lab: Lab) -> None:
     def make(number: int) -> list[Step]:
@@ -57,7 +58,8 @@ def declare(lab: Lab) -> None:
     _race(lab, make, [5])
 
 
-@check("LN-RACE-002", "Of several CreateTable of one name at once exactly one succeeds.", _ONE,
+@check("LN-RACE-002", "Of several concurrent CreateTable calls for one name, exactly one succeeds.",
+       _ONE,
        "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
 def create(lab: Lab) -> None:
     for _ in range(ROUNDS):
@@ -69,7 +71,8 @@ def create(lab: Lab) -> None:
         lab.same(lab.count(identifier), winner, "the number of rows")
 
 
-@check("LN-RACE-003", "Of several CreateNamespace of one name at once exactly one succeeds.",
+@check("LN-RACE-003",
+       "Of several concurrent CreateNamespace calls for one name, exactly one succeeds.",
        _ONE, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def create_namespace(lab: Lab) -> None:
     def make(number: int) -> list[Step]:
@@ -78,7 +81,7 @@ def create_namespace(lab: Lab) -> None:
     _race(lab, make, [2])
 
 
-@check("LN-RACE-004", "Of several DropTable of one table at once exactly one succeeds.",
+@check("LN-RACE-004", "Of several concurrent DropTable calls for one table, exactly one succeeds.",
        "rest.yaml, DropTable: a repeat of a call that went through answers TableNotFound", "DropTable",
        capabilities=["tables"])  # fmt: skip
 def drop(lab: Lab) -> None:
@@ -88,13 +91,15 @@ def drop(lab: Lab) -> None:
     _race(lab, make, [1, 4])
 
 
-@check("LN-RACE-005", "Rows of appends at once are all there, equal ones too.", _COMMITS, "InsertIntoTable",
+@check("LN-RACE-005",
+       "The rows of all concurrent appends are stored, even if the appends are equal.",
+       _COMMITS, "InsertIntoTable",
        "QueryTable", "CreateTable", capabilities=["tables"])  # fmt: skip
 def append(lab: Lab) -> None:
     table = lab.new_table()
     expected, made = list(PEOPLE), list[int | None]()
     for number in range(ROUNDS):
-        # Every other round is one of equal requests, which are as many appends.
+        # In every other round, the requests are equal; each of them is still an append.
         ids = [100 + number * 3 + k * (number % 2) for k in range(3)]
         steps = [Step("InsertIntoTable", {"id": table}, stream(people(i))) for i in ids]
         replies = at_once(lab, steps)
@@ -111,7 +116,8 @@ def append(lab: Lab) -> None:
     lab.that(len(set(told)) == len(told), "a version of its own for each append", sorted(told))
 
 
-@check("LN-RACE-006", "Of several RenameTable to one name at once exactly one succeeds.", _ONE,
+@check("LN-RACE-006",
+       "Of several concurrent RenameTable calls to one new name, exactly one succeeds.", _ONE,
        "RenameTable", capabilities=["tables"])  # fmt: skip
 def rename(lab: Lab) -> None:
     for _ in range(ROUNDS):
@@ -124,7 +130,8 @@ def rename(lab: Lab) -> None:
             lab.same(there, not reply.succeeded, f"whether {table[-1]} still has its old name")
 
 
-@check("LN-RACE-007", "Changes of different properties at once are all kept, or are code 14.",
+@check("LN-RACE-007",
+       "Concurrent changes of different properties are all stored, or fail with code 14.",
        "rest.yaml, AlterNamespace; protocol semantics, Errors, code 14", "AlterNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def alter(lab: Lab) -> None:
@@ -144,7 +151,7 @@ def alter(lab: Lab) -> None:
     lab.has(found, expected, "the properties")
 
 
-@check("LN-RACE-012", "Of several reads of one table at once each has its own answer.",
+@check("LN-RACE-012", "Each of several concurrent reads of one table returns its own result.",
        "rest.yaml, QueryTable and CountTableRows", "QueryTable", "CountTableRows", "CreateTable",
        capabilities=["tables"])  # fmt: skip
 def reads(lab: Lab) -> None:

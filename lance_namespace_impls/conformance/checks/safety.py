@@ -1,4 +1,4 @@
-"""What no call may do to objects that it does not name."""
+"""No call may affect objects that it does not name."""
 
 from __future__ import annotations
 

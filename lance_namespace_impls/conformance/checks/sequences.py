@@ -1,4 +1,4 @@
-"""Random sequences of calls, every answer compared with a model."""
+"""Random sequences of calls; every answer is compared with a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SEQUENCES = 60
 
 
 @check("LN-SEQUENCE-001",
-       "Whatever was called before, each answer fits what the calls so far have made.",
+       "In any sequence of calls, each answer matches the state that the previous calls created.",
        "rest.yaml, the operations; protocol semantics, Modes and Errors", "CreateTable",
        "ListTables", "QueryTable", "InsertIntoTable", capabilities=["tables"])  # fmt: skip
 def sequences(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""The code that rest.yaml states in the text of a field is the one that is answered."""
+"""Invalid field values return the error code that rest.yaml states for the field."""
 
 from __future__ import annotations
 
@@ -89,18 +89,18 @@ STATED: dict[str, tuple[tuple[int | tuple[int, ...], dict[str, Any]], ...]] = {
     "UpdateTableSchemaMetadata": (),
     "BatchDeleteTableVersions": (),
 }  # fmt: skip
-"""Calls on a table of people, with the code, or one of the codes, that the texts of the field name."""
+"""Calls on a table of people, with the code or codes that the field descriptions state."""
 for _operation, (_, _request) in ON_BRANCH.items():
-    if _operation != "DropTableIndex":  # of what is missing twice either may be said
+    if _operation != "DropTableIndex":  # index and branch are both missing: either code is right
         STATED[_operation] += ((NO_BRANCH, {**_request, "branch": "nothing"}),)
 
 _DATA = ("InsertIntoTable", "MergeInsertIntoTable", "CreateTable")
 
 
 def lists_none(lab: Lab, table: list[str], reply: Reply) -> bool:
-    """Return whether there being no versions may be said of a missing branch.
+    """Return whether a missing branch may be answered with an empty list of versions.
 
-    Where the catalog keeps versions, Lance asks for those of a branch before it makes the branch.
+    If the catalog manages versions, Lance lists those of a branch before it creates the branch.
     """
     empty = (
         reply.step.operation == "ListTableVersions" and (reply.answer or {}).get("versions") == []
@@ -109,7 +109,7 @@ def lists_none(lab: Lab, table: list[str], reply: Reply) -> bool:
 
 
 def _with_vector(lab: Lab, table: list[str], request: dict[str, Any]) -> dict[str, Any]:
-    """Return a request whose missing vectors are written as the target takes them."""
+    """Return a request with missing vectors in the form that the target accepts."""
     found = dict(request)
     if "vector" in found and found["vector"] is None:
         found["vector"] = lab.no_vector(table)
@@ -143,7 +143,7 @@ def _stated(operation: str) -> Callable[[Lab], None]:
 for _number, _operation in enumerate(STATED, start=1):
     check(
         f"LN-STATED-{_number:03}",
-        f"A field of {_operation} that cannot be met is the code that its text names.",
+        f"A field of {_operation} that cannot be satisfied fails with the code in its description.",
         f"rest.yaml, the texts of the fields of {_operation}",
         _operation,
         "CreateTable",

@@ -1,4 +1,4 @@
-"""What is at the location of a table, read and written past the namespace."""
+"""The data at the location of a table, read and written directly on storage."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _BOTH = f"general specification, Implementation Managed Table; {_MANAGED}"
 
 
 def local_path(described: Mapping[str, Any]) -> str:
-    """Return the directory of a table that was described, where it is on this machine.
+    """Return the local directory of a described table.
 
     Raises:
-        Skipped: the location cannot be read from here.
+        Skipped: the location is not a readable local directory.
     """
     where = str(described.get("location"))
     parts = urlsplit(where)
@@ -34,7 +34,7 @@ def local_path(described: Mapping[str, Any]) -> str:
     return path
 
 
-@check("LN-TABLE-CREATE-022", "The dataset at the location that is answered holds the rows.",
+@check("LN-TABLE-CREATE-022", "The dataset at the returned location contains the rows.",
        _CREATE, "CreateTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
 def rows_at_location(lab: Lab) -> None:
     lance = load("lance")
@@ -62,8 +62,8 @@ def inserted_at_location(lab: Lab) -> None:
 
 
 @check("LN-STORAGE-002",
-       "A commit straight on storage shows, unless managed_versioning says that the namespace keeps"
-       " the versions.",
+       "A commit made directly on storage is visible, unless managed_versioning reports"
+       " that the namespace keeps the versions.",
        f"{_BOTH}; rest.yaml, DescribeTableResponse", "CreateTable", "DescribeTable",
        "CountTableRows", capabilities=["tables"])  # fmt: skip
 def committed_past_the_namespace(lab: Lab) -> None:
@@ -75,7 +75,7 @@ def committed_past_the_namespace(lab: Lab) -> None:
     path, managed = local_path(described), bool(described.get("managed_versioning"))
     if not os.access(os.path.join(path, "_versions"), os.W_OK):
         raise Skipped("the location cannot be written from here")
-    # A directory of the same path that is not the target's own must stay as it is.
+    # The same path may be an unrelated local directory, which must not be changed.
     if lance.dataset(path).to_table().to_pydict() != {"x": [1, 2, 3]}:
         raise NotReached("the dataset at the location is not the table")
     lab.same(lab.count(table), 3, "the number of rows")
@@ -85,7 +85,8 @@ def committed_past_the_namespace(lab: Lab) -> None:
     lab.same(lab.count(table), due, f"the number of rows, whose versions {keeper} keeps,")
 
 
-@check("LN-STORAGE-003", "What is told of a table is what the dataset at its location holds.",
+@check("LN-STORAGE-003",
+       "The metadata that is returned for a table matches the dataset at its location.",
        f"{_MANAGED}; rest.yaml, TableBasicStats, GetTableStatsResponse and TableVersion",
        "CreateTable", "DescribeTable", "DeleteFromTable",
        capabilities=["tables"])  # fmt: skip
@@ -115,7 +116,7 @@ def told_of_storage(lab: Lab) -> None:
         lab.same(sorted(entry["version"] for entry in versions), due_versions, "the versions")
 
 
-@check("LN-STORAGE-004", "DropTable deletes the data, DeregisterTable and a rename keep it.",
+@check("LN-STORAGE-004", "DropTable deletes the data; DeregisterTable keeps it.",
        "rest.yaml, DropTable, DeregisterTable and RenameTable", "CreateTable", "DescribeTable",
        "DropTable", "DeregisterTable", capabilities=["tables"])  # fmt: skip
 def data_on_storage(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""Where two settings, objects or pages meet: each still does what it does alone."""
+"""Combinations of two settings, objects or pages: each still has its usual effect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEVELS = 4
 
 
 def deep(lab: Lab) -> list[list[str]]:
-    """Return namespaces, each in the one before, as deep as the target has them."""
+    """Return namespaces, each nested in the previous one, as deep as the target allows."""
     found = [lab.new_namespace()]
     for _ in range(_LEVELS):
         child = [*found[-1], lab.ledger.fresh()]
@@ -27,7 +27,8 @@ def deep(lab: Lab) -> list[list[str]]:
     return found
 
 
-@check("LN-NAMESPACE-CREATE-020", "Mode Overwrite makes a namespace anew at every level.",
+@check("LN-NAMESPACE-CREATE-020",
+       "CreateNamespace with mode Overwrite replaces a namespace at every level.",
        "rest.yaml, CreateNamespace: replaces it with a new empty one", "CreateNamespace",
        "DescribeNamespace", capabilities=["nested"])  # fmt: skip
 def overwrite_deep(lab: Lab) -> None:
@@ -38,7 +39,7 @@ def overwrite_deep(lab: Lab) -> None:
         lab.ok("DropNamespace", id=namespace)
 
 
-@check("LN-LIST-ALL-003", "ListAllTables gives tables of every level.",
+@check("LN-LIST-ALL-003", "ListAllTables returns the tables of every level.",
        "rest.yaml, ListAllTables: in whatever namespace", "ListAllTables", "DeclareTable",
        capabilities=["nested", *_TABLES])  # fmt: skip
 def all_levels(lab: Lab) -> None:
@@ -48,7 +49,7 @@ def all_levels(lab: Lab) -> None:
     lab.same([t for t in held if "$".join(t) not in found], [], "tables that are left out")
 
 
-@check("LN-PAGE-030", "include_declared=false leaves declared tables out on every page.",
+@check("LN-PAGE-030", "include_declared=false omits declared tables on every page.",
        "rest.yaml, ListTablesRequest, include_declared; protocol semantics, Paging", "ListTables",
        "ListAllTables", "DeclareTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def pages_without_declared(lab: Lab) -> None:
@@ -58,7 +59,7 @@ def pages_without_declared(lab: Lab) -> None:
     due = [*before, declared.pop()]
     for name in due:
         lab.maybe("CreateTable", plain(1), id=[*parent, name], mode="Overwrite")
-    # The whole catalog may be large: its pages hold a few.
+    # The whole catalog may be large, so its pages have a higher limit.
     for operation, limit, request in (
         ("ListTables", 1, {"id": parent}), ("ListAllTables", 5, {}),
     ):  # fmt: skip
@@ -67,7 +68,8 @@ def pages_without_declared(lab: Lab) -> None:
         lab.same(sorted(n for n in last if n in {*due, *declared}), sorted(due), operation)
 
 
-@check("LN-TABLE-REGISTER-012", "Mode Overwrite of RegisterTable keeps no property of the old entry.",
+@check("LN-TABLE-REGISTER-012",
+       "RegisterTable with mode Overwrite keeps no property of the old entry.",
        "rest.yaml, RegisterTable: replaces the catalog entry", "RegisterTable", "DescribeTable",
        "DeregisterTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def register_over(lab: Lab) -> None:
@@ -79,7 +81,8 @@ def register_over(lab: Lab) -> None:
     lab.that("old" not in found, "no property of the entry that was replaced", found)
 
 
-@check("LN-TABLE-DECLARE-012", "DeclareTable keeps its properties with a location as well.",
+@check("LN-TABLE-DECLARE-012",
+       "DeclareTable stores its properties even if the request specifies a location.",
        "rest.yaml, DeclareTableRequest, location and properties", "DeclareTable", "DescribeTable",
        capabilities=_TABLES)  # fmt: skip
 def declare_at(lab: Lab) -> None:
@@ -92,7 +95,8 @@ def declare_at(lab: Lab) -> None:
     lab.has(lab.ok("DescribeTable", id=table).get("properties"), given, "the properties")
 
 
-@check("LN-TABLE-DESCRIBE-023", "The stats that DescribeTable tells are of the version described.",
+@check("LN-TABLE-DESCRIBE-023",
+       "The stats that DescribeTable returns are those of the described version.",
        "rest.yaml, DescribeTableResponse: basic figures of the described version", "DescribeTable",
        "InsertIntoTable", "DeleteFromTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def stats_as_of(lab: Lab) -> None:
@@ -113,7 +117,7 @@ def stats_as_of(lab: Lab) -> None:
         lab.same(stats(tag="first"), before, "the figures of the tag of version 1")
 
 
-@check("LN-TABLE-DROP-012", "DropTable deletes the data of a table that was registered, too.",
+@check("LN-TABLE-DROP-012", "DropTable also deletes the data of a table that was registered.",
        "rest.yaml, DropTable: deletes its data on storage", "DropTable", "RegisterTable",
        "DeregisterTable", "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def drop_registered(lab: Lab) -> None:
@@ -126,7 +130,8 @@ def drop_registered(lab: Lab) -> None:
         lab.that(not reply.succeeded, "no rows to be left", reply.outcome())
 
 
-@check("LN-TABLE-CREATE-030", "Mode Overwrite replaces a table that has tags, branches and indices, too.",
+@check("LN-TABLE-CREATE-030",
+       "CreateTable with mode Overwrite also replaces a table that has tags, branches and indices.",
        "rest.yaml, CreateTable: rows, schema and properties give way to the new ones", "CreateTable",
        "QueryTable", capabilities=_TABLES)  # fmt: skip
 def overwrite_named(lab: Lab) -> None:
@@ -138,7 +143,7 @@ def overwrite_named(lab: Lab) -> None:
     lab.same(lab.ids(table), [11], "the ids")
 
 
-@check("LN-ROWS-DELETE-007", "A predicate of blanks alone is code 13 and deletes nothing.",
+@check("LN-ROWS-DELETE-007", "A blank predicate is code 13 and deletes nothing.",
        "rest.yaml, DeleteFromTableRequest: one that is empty or cannot be parsed", "DeleteFromTable",
        *_ROWS, capabilities=_TABLES)  # fmt: skip
 def blank_predicate(lab: Lab) -> None:
@@ -148,7 +153,8 @@ def blank_predicate(lab: Lab) -> None:
     lab.same(lab.ids(table), list(PEOPLE), "the ids")
 
 
-@check("LN-METADATA-008", "replace drops what is not named where a null is among the pairs as well.",
+@check("LN-METADATA-008",
+       "replace removes the keys that the request omits, even if one of its values is null.",
        "rest.yaml, UpdateFieldMetadataEntry, metadata and replace", "UpdateFieldMetadata",
        "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def replace_with_null(lab: Lab) -> None:
@@ -161,7 +167,8 @@ def replace_with_null(lab: Lab) -> None:
     lab.same({k: held.get(k) for k in "abc"}, {"a": "4", "b": None, "c": None}, "the metadata")
 
 
-@check("LN-COLUMN-020", "One alteration gives a column a new name, type and nullability together.",
+@check("LN-COLUMN-020",
+       "One alteration can change the name, type and nullability of a column together.",
        "rest.yaml, AlterColumnsEntry", "AlterTableAlterColumns", "DescribeTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def altered_in_all(lab: Lab) -> None:
@@ -183,7 +190,8 @@ def altered_in_all(lab: Lab) -> None:
             lab.same(held["key"]["type"]["type"], "int32", "the type of key")
 
 
-@check("LN-TAG-015", "A tag moves to the branch that is named, also to a version both lines have.",
+@check("LN-TAG-015",
+       "A tag moves to the specified branch, even if both lines have a version of that number.",
        "rest.yaml, UpdateTableTagRequest, branch", "UpdateTableTag", "CreateTableTag",
        "GetTableTagVersion", "CreateTableBranch", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip

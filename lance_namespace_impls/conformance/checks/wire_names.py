@@ -1,4 +1,4 @@
-"""What a route by name, an index in a route and the headers of CreateTable stand for."""
+"""Routes by operation name, index names in routes, and the headers of CreateTable."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def _by_name(lab: Lab) -> None:
         raise Skipped("no routes by name")
 
 
-@check("LN-WIRE-ALL-007", "A read by name takes each of its fields from the body, as the /v1 route does.",
+@check("LN-WIRE-ALL-007",
+       "A read on its route by name reads every field from the body and returns the same"
+       " as the /v1 route.",
        _ROUTES, "DescribeTable", "CreateTable", "InsertIntoTable", level=Level.SHOULD,
        capabilities=_HTTP)  # fmt: skip
 def same_answer(lab: Lab) -> None:
@@ -87,7 +89,9 @@ def same_answer(lab: Lab) -> None:
         lab.same(named.code, usual.code, f"the code of QueryTable by name of {request}")
 
 
-@check("LN-WIRE-ALL-008", "A write by name takes each of its fields, from the body or beside rows the query.",
+@check("LN-WIRE-ALL-008",
+       "A write on its route by name reads every field from the body, or from the query if"
+       " the body holds rows.",
        _ROUTES, "DescribeTable", "CreateTable", "InsertIntoTable", level=Level.SHOULD,
        capabilities=_HTTP)  # fmt: skip
 def same_effect(lab: Lab) -> None:
@@ -114,12 +118,13 @@ def same_effect(lab: Lab) -> None:
         reply = raw(lab, operation, f"/{operation}", stream(people(*ids)), method="POST",
                     query={**where, **query}, headers=arrow)  # fmt: skip
         if reply.code in (0, 13):
-            continue  # where the id of a body of rows stands is left open
+            continue  # the place of the id is unspecified if the body holds rows
         lab.must_succeed(reply)
         lab.same(lab.ids(table), due, f"the ids after {operation} by name with {query}")
 
 
-@check("LN-WIRE-ID-013", "An index_name in the body that is not the route's is code 13.",
+@check("LN-WIRE-ID-013",
+       "An index_name in the body that differs from the one in the route is code 13.",
        "rest.yaml, DescribeTableIndexStats", "DescribeTableIndexStats", "CreateTableScalarIndex",
        "CreateTable", capabilities=_HTTP)  # fmt: skip
 def other_index(lab: Lab) -> None:
@@ -130,7 +135,8 @@ def other_index(lab: Lab) -> None:
     lab.must_fail(reply, [13])
 
 
-@check("LN-WIRE-CREATE-002", "x-lance-table-properties are kept, x-lance-table-location is taken or code 13.",
+@check("LN-WIRE-CREATE-002",
+       "x-lance-table-properties are stored; x-lance-table-location is used or is code 13.",
        _HEADERS, "CreateTable", "DescribeTable", level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
 def headers(lab: Lab) -> None:
     plainly = lab.new_table(1)

@@ -1,4 +1,4 @@
-"""The model: what a namespace ought to answer, in plain Python."""
+"""The model: the expected answers of a namespace, in plain Python."""
 
 from __future__ import annotations
 

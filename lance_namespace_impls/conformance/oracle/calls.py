@@ -1,4 +1,4 @@
-"""Calls, and what the model says of them."""
+"""Calls, and the outcomes that the model expects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 STORAGE = "storage."
-"""What keys of properties start with that are storage options."""
+"""Prefix of the keys of properties that are storage options."""
 
 
 @frozen
@@ -33,7 +33,7 @@ class Rows:
 
     columns: Mapping[str, tuple[Any, ...]]
     fault: str | None = None
-    """``not arrow``, ``truncated``, or None for a whole stream."""
+    """``not arrow``, ``truncated``, or None for a complete stream."""
 
     @property
     def records(self) -> tuple[dict[str, Any], ...]:
@@ -53,19 +53,19 @@ class Rows:
 
 
 def _kind(column: str) -> pa.DataType:
-    """Return the type of a column, which the start of its name tells."""
+    """Return the type of a column, which follows from the prefix of its name."""
     kinds = {"name": pa.string(), "z": pa.string(), "score": pa.float64()}
     kinds["vec"] = pa.list_(pa.float32(), 2)
     return next((kind for start, kind in kinds.items() if column.startswith(start)), pa.int64())
 
 
 def is_number(column: str) -> bool:
-    """Return whether a column holds whole numbers."""
+    """Return whether a column holds integers."""
     return bool(_kind(column) == pa.int64())
 
 
 def value_of(column: str, number: int) -> Any:
-    """Return the value that a column has in the row of a number; every fourth score is null."""
+    """Return the value of a column in the row with a number; every fourth score is null."""
     if column.startswith("name"):
         return f"n{number}"
     if column.startswith("z"):
@@ -85,7 +85,7 @@ class Call:
     malformed: bool = False
     """Whether a field of the request has the wrong JSON type."""
     refused_properties: bool = False
-    """Whether the properties are such as the catalog does not take."""
+    """Whether the catalog does not accept the properties."""
 
 
 @frozen
@@ -97,19 +97,19 @@ class Refused:
 
 @frozen
 class Granted:
-    """The call must succeed, unless it may also be refused."""
+    """The call must succeed, or may fail with one of `or_codes`."""
 
     settle: Callable[[Any], None]
-    """Compares the answer and takes the change over; raises `Mismatch`."""
+    """Compares the answer and applies the change to the model; raises `Mismatch`."""
     or_codes: frozenset[int] = frozenset()
-    """Codes that are as good, with nothing changed."""
+    """Codes that are also correct, with nothing changed."""
 
 
 Outcome: TypeAlias = Refused | Granted
 
 
 class Mismatch(AssertionError):
-    """An answer is not what the model expects."""
+    """An answer differs from the model."""
 
     def __init__(self, what: str, expected: str, found: str) -> None:
         super().__init__(f"{what}: answered {found}, expected {expected}")
@@ -121,12 +121,12 @@ def same(found: Any, expected: Any, what: str) -> None:
     """Compare a value of an answer.
 
     Raises:
-        Mismatch: it is another.
+        Mismatch: the values differ.
     """
     if found != expected:
         raise Mismatch(what, repr(expected), repr(found))
 
 
 def local_path(location: object) -> str:
-    """Return a location as a path if it is on this machine: RFC 8089 has three forms of its URI."""
+    """Return a local location as a path; RFC 8089 defines three forms of file URIs."""
     return re.sub(r"^file:(//(localhost)?)?(?=/(?!/))", "", str(location)).rstrip("/")

@@ -17,30 +17,30 @@ _PREDICATE = re.compile(r"(\w+) (>|<=|=) (-?\d+)")
 
 @frozen
 class Snapshot:
-    """What one version holds."""
+    """The content of one version."""
 
     columns: tuple[str, ...]
     records: tuple[Mapping[str, Any], ...] = field(repr=False)
     indices: Mapping[str, str] | None = field(factory=dict)
-    """Column of each index by its name; None where the protocol leaves open what is left of them."""
+    """Column of each index by its name; None if the protocol leaves the indices unspecified."""
 
     @classmethod
     def of(cls, rows: Rows) -> Snapshot:
-        """Return what a new table holds."""
+        """Return the content of a new table."""
         return cls(tuple(rows.columns), rows.records)
 
     def with_rows(self, rows: Rows) -> Snapshot:
-        """Return it with more rows."""
+        """Return the content with additional rows."""
         none = dict.fromkeys(self.columns)
         return evolve(self, records=(*self.records, *({**none, **r} for r in rows.records)))
 
     def with_records(self, records: Iterable[Mapping[str, Any]]) -> Snapshot:
-        """Return it with other rows; what indices of no rows become is left open."""
+        """Return the content with other rows; without rows, the indices are unspecified."""
         held = tuple(records)
         return evolve(self, records=held, indices=self.indices if held else self.unknown())
 
     def unknown(self) -> Mapping[str, str] | None:
-        """Return what is known of indices where the protocol does not tell what becomes of them."""
+        """Return the indices after a change whose effect on indices is unspecified."""
         return None if self.indices is None or self.indices else {}
 
 
@@ -49,18 +49,17 @@ class Line:
     """The versions of a branch, oldest first."""
 
     versions: dict[int, Snapshot | None] = field(factory=dict)
-    """Content of each version by its number; None where it is not known."""
+    """Content of each version by its number; None if unknown."""
     pending: list[tuple[Snapshot, bool]] = field(factory=list)
-    """What was written since, whose versions have no known number yet, and whether a version must
-    have been made of it."""
+    """Later contents with unknown version numbers, and whether each must have created a version."""
     numbered: bool = True
-    """Whether the versions that answers tell are those of their own calls."""
+    """Whether each version in an answer is the one that the call itself created."""
     tells_all: bool = True
-    """Whether all versions that a listing gives are in `versions`."""
+    """Whether `versions` contains all versions that a listing returns."""
 
     @property
     def head(self) -> Snapshot:
-        """What the newest version holds."""
+        """The content of the newest version."""
         if self.pending:
             return self.pending[-1][0]
         newest = self.versions[max(self.versions)]
@@ -68,15 +67,15 @@ class Line:
         return newest
 
     def write(self, snapshot: Snapshot, version: int | None, *, sure: bool = True) -> None:
-        """Take over what was written.
+        """Apply a write.
 
         Args:
-            snapshot: what the newest version holds from now on.
-            version: its number, where the answer tells.
-            sure: whether a version must have been made of it.
+            snapshot: new content of the newest version.
+            version: its number, if the answer contains it.
+            sure: whether the write must have created a version.
 
         Raises:
-            Mismatch: the number is not that of a new version.
+            Mismatch: the number cannot be that of a new version.
         """
         if version is None or not self.numbered:
             self.pending.append((snapshot, sure))
@@ -90,10 +89,10 @@ class Line:
         self.versions[version] = snapshot
 
     def learn(self, numbers: Iterable[int]) -> None:
-        """Take over the numbers of all versions, as the target lists them.
+        """Apply the numbers of all versions that the target lists.
 
         Raises:
-            Mismatch: they do not fit what was written.
+            Mismatch: the numbers do not match the writes.
         """
         found = sorted(numbers)
         if len(found) != len(set(found)):
@@ -109,11 +108,11 @@ class Line:
         if len(new) < due:
             raise Mismatch("the versions", f"{due} more after {last}", str(found))
         if not self.pending:
-            if new:  # nothing was written: they hold what the one before does
+            if new:  # nothing was written: the content is unchanged
                 self.versions |= dict.fromkeys(new, self.head)
             return
         head = self.head
-        # Which of several new versions holds what, their order alone tells.
+        # Only the order of new versions shows which write created which of them.
         told = len(new) == len(self.pending)
         held = [snapshot for snapshot, _ in self.pending] if told else [None] * len(new)
         self.versions |= dict(zip(new, held, strict=True))
@@ -123,15 +122,15 @@ class Line:
 
 @define
 class Dataset:
-    """What is in storage at one location."""
+    """The data at one location of the storage."""
 
     main: Line
     branches: dict[str, Line] = Factory(dict)
     tags: dict[str, int] = Factory(dict)
-    """Version of the main line that each tag names."""
+    """Version of the main line for each tag."""
 
     remnants: bool = False
-    """Whether tags and branches of a table that was overwritten may still be there."""
+    """Whether tags and branches of an overwritten table may still exist."""
 
     @classmethod
     def of(cls, rows: Rows, version: int | None) -> Dataset:
@@ -157,7 +156,7 @@ class Dataset:
 
 
 def matches(predicate: str | None, record: Mapping[str, Any]) -> bool:
-    """Return whether a row fits a predicate such as ``id > 3``; nulls fit none."""
+    """Return whether a row matches a predicate such as ``id > 3``; nulls never match."""
     if predicate is None:
         return True
     found = _PREDICATE.fullmatch(predicate)

@@ -1,4 +1,4 @@
-"""Random calls on the data of a table: most fit what it holds, some do not."""
+"""Random calls on the data of a table: most are valid for its content, some are not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MISSING_VERSION = 999
 
 @define
 class _Bench:
-    """What one call is drawn from."""
+    """The data that one call is drawn from."""
 
     identifier: Identifier
     dataset: Dataset
@@ -32,31 +32,31 @@ class _Bench:
     chance: random.Random
 
     def one_in(self, times: int) -> bool:
-        """Return True once in so many times."""
+        """Return True once in `times` calls on average."""
         return self.chance.randrange(times) == 0
 
     def key(self) -> str | None:
-        """Return a column of whole numbers; None where there is none."""
+        """Return an integer column; None if there is none."""
         return next((name for name in self.line.head.columns if is_number(name)), None)
 
     def column(self) -> str:
-        """Return a column, once in a while one that is missing."""
+        """Return a column, occasionally a missing one."""
         return "nothing" if self.one_in(8) else self.chance.choice(self.line.head.columns)
 
     def predicate(self) -> str | None:
-        """Return a condition on a column of whole numbers; None where there is none."""
+        """Return a condition on an integer column; None if there is none."""
         key = self.key()
         sign = self.chance.choice((">", "<=", "="))
         return None if key is None else f"{key} {sign} {self.chance.randrange(12)}"
 
     def rows(self) -> Rows:
-        """Return rows that fit."""
+        """Return rows that match the schema."""
         numbers = [self.chance.randrange(12) for _ in range(self.chance.randrange(1, 4))]
         columns = self.line.head.columns
         return Rows({name: tuple(value_of(name, n) for n in numbers) for name in columns})
 
     def version(self) -> int:
-        """Return a version of the line whose content is known, or one that is missing."""
+        """Return a version of the line with known content, or a missing version."""
         known = [number for number, held in self.line.versions.items() if held is not None]
         return MISSING_VERSION if not known or self.one_in(6) else self.chance.choice(known)
 
@@ -67,27 +67,27 @@ class _Bench:
 
 Draw: TypeAlias = "Callable[[_Bench], Call | None]"
 DATA_OPERATIONS: dict[str, Draw] = {}
-"""How each operation is drawn."""
+"""The function that draws the calls of each operation."""
 _ON_MAIN = {
     "CreateTableTag", "GetTableTagVersion", "UpdateTableTag", "DeleteTableTag", "ListTableTags",
     "CreateTableBranch", "DeleteTableBranch", "ListTableBranches", "RestoreTable",
     "CreateTableScalarIndex", "DropTableIndex", "ListTableIndices", "AlterTableAddColumns",
     "AlterTableAlterColumns", "AlterTableDropColumns",
 }  # fmt: skip
-"""Operations that are drawn on the main line alone."""
+"""Operations that are drawn on the main line only."""
 _NEEDS_NUMBERS = ("RestoreTable", "CreateTableTag", "UpdateTableTag", "DescribeTableVersion")
 
 
 def data_call(
     operation: str, tree: Tree, identifier: Identifier, chance: random.Random
 ) -> Call | None:
-    """Return a call on the data of a table; None where the table has none that it fits.
+    """Return a call on the data of a table; None if no call is suitable for it.
 
     Args:
         operation: one of `DATA_OPERATIONS`.
-        tree: what is there.
+        tree: model of the state.
         identifier: the table.
-        chance: what is drawn with.
+        chance: random number generator.
     """
     dataset = tree.dataset_of(identifier)
     if dataset is None or (dataset.remnants and operation in _ON_MAIN):
@@ -142,7 +142,7 @@ def _merge(bench: _Bench) -> Call | None:
     key = bench.key()
     held = [record.get(key) for record in bench.line.head.records] if key else []
     if key is None or len(held) != len(set(held)) or None in held:
-        return None  # which row of several is updated is left open
+        return None  # with duplicate keys, the updated row is unspecified
     numbers = bench.chance.sample(range(12), 3)
     columns = bench.line.head.columns
     rows = Rows({name: tuple(value_of(name, n) for n in numbers) for name in columns})

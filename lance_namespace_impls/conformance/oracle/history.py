@@ -1,4 +1,4 @@
-"""What operations on versions, tags, branches, indices and columns must give."""
+"""Expected outcomes of operations on versions, tags, branches, indices and columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .state import names_of
 __all__ = ["HistoryRules"]
 
 CLOCKS_DIFFER_MILLIS = 15 * 60 * 1000
-"""How far the clock of a target may differ from ours; a wrong time zone differs by more."""
+"""Allowed difference from the target's clock; a wrong time zone causes a larger one."""
 
 
 @define
@@ -40,7 +40,7 @@ class HistoryRules(RowRules):
     # --- versions
 
     def list_table_versions(self, request: Mapping[str, Any]) -> Outcome:
-        """ListTableVersions, all on one page: what was written since gets its number."""
+        """ListTableVersions, all on one page; pending writes get their version numbers."""
         line = self._found_line(request)
         if isinstance(line, Refused):
             return line
@@ -72,7 +72,7 @@ class HistoryRules(RowRules):
         return Granted(settle)
 
     def restore_table(self, request: Mapping[str, Any]) -> Outcome:
-        """RestoreTable: a new version with what an earlier one holds."""
+        """RestoreTable: a new version with the content of an earlier one."""
         line = self._found_line(request)
         if isinstance(line, Refused):
             return line
@@ -167,7 +167,7 @@ class HistoryRules(RowRules):
         faults = {BRANCH_EXISTS} if request["name"] in dataset.branches else set()
         version = request.get("from_version")
         if version is not None and version not in dataset.main.versions:
-            # The protocol names no code of its own for this operation.
+            # The protocol does not specify the code for this operation.
             faults |= {NO_VERSION, NO_TABLE, BAD_INPUT}
         if faults:
             return Refused(frozenset(faults))
@@ -175,14 +175,14 @@ class HistoryRules(RowRules):
         assert held is not None
 
         def settle(answer: Any) -> None:
-            # Whether a branch lists the versions before it, the protocol leaves open.
+            # The protocol does not specify whether a branch lists the versions before it.
             line = Line(pending=[(evolve(held, indices=held.unknown()), False)], tells_all=False)
             dataset.branches[request["name"]] = line
 
         return Granted(settle)
 
     def list_table_branches(self, request: Mapping[str, Any]) -> Outcome:
-        """ListTableBranches; whether the main line is among them is left open."""
+        """ListTableBranches; whether it includes the main line is unspecified."""
         dataset = self._found_dataset(request)
         if isinstance(dataset, Refused):
             return dataset
@@ -225,7 +225,7 @@ class HistoryRules(RowRules):
             named = {request["name"]: request["column"]}
             self._indexed(line, None if held is None else {**held, **named})
 
-        # An index of no rows, or beside indices that nothing is known of.
+        # An index on no rows, or next to indices in an unknown state.
         unclear = not head.records or head.indices is None
         return Granted(settle, frozenset({BAD_STATE, BAD_INPUT, INDEX_EXISTS} if unclear else ()))
 
@@ -260,7 +260,7 @@ class HistoryRules(RowRules):
         return Granted(settle)
 
     def _indexed(self, line: Line, indices: Mapping[str, str] | None) -> None:
-        """Take over other indices, None if unknown; whether that makes a version is left open."""
+        """Apply new indices, None if unknown; whether this creates a version is unspecified."""
         line.write(evolve(line.head, indices=indices), None, sure=False)
 
     # --- columns
@@ -302,7 +302,7 @@ class HistoryRules(RowRules):
         head, gone = line.head, set(request["columns"])
         if not gone <= set(head.columns):
             return Refused(frozenset({NO_COLUMN}))
-        if gone == set(head.columns):  # a table has one at least
+        if gone == set(head.columns):  # a table has at least one column
             return Refused(frozenset({BAD_INPUT, BAD_SCHEMA}))
         records = [{k: v for k, v in r.items() if k not in gone} for r in head.records]
         return self._changed(line, tuple(n for n in head.columns if n not in gone), records)
@@ -325,10 +325,10 @@ def _sum(text: str, record: Mapping[str, Any]) -> int | None:
 
 
 def _written_since(started: float, entry: Any) -> None:
-    """Compare when a version was written, in milliseconds, with when this state was.
+    """Compare the time of a version, in milliseconds, with the start of this state.
 
     Raises:
-        Mismatch: it was written before the first call, or after now.
+        Mismatch: it is before the first call, or in the future.
     """
     found = entry.timestamp_millis
     if found is None:

@@ -1,4 +1,4 @@
-"""What operations on namespaces, and listings, must give."""
+"""Expected outcomes of operations on namespaces and of listings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NamespaceRules(State):
     # --- namespaces
 
     def list_operations(self, request: Mapping[str, Any]) -> Outcome:
-        """ListOperations: what `test_operations` checks one by one stays as it is."""
+        """ListOperations: no unsupported operations, but at least the basic ones."""
 
         def settle(answer: Any) -> None:
             named = set(answer.operations)
@@ -88,11 +88,11 @@ class NamespaceRules(State):
         return Granted(settle)
 
     def _kept(self, identifier: Identifier) -> set[int]:
-        """Return the code of dropping a namespace that the catalog needs."""
+        """Return the code for dropping a namespace that the catalog needs."""
         return {BAD_INPUT} if identifier in self.known.capabilities.permanent else set()
 
     def is_empty(self, namespace: Identifier) -> bool:
-        """Return whether a namespace holds nothing but what it was born with."""
+        """Return whether a namespace contains only its initial child namespaces."""
         if any(table[:-1] == namespace for table in self.tables):
             return False
         born = self.known.born_with(namespace)
@@ -131,7 +131,7 @@ class NamespaceRules(State):
             self._same_namespace(identifier, answer, self.namespaces.get(identifier, {}))
             self._forget(identifier)
 
-        # A name that cannot be there need not be looked for.
+        # An invalid name may be rejected without a lookup.
         refused = set() if is_there else self._refused_names(*identifier)
         return Granted(settle, frozenset(refused))
 
@@ -213,7 +213,7 @@ class NamespaceRules(State):
                 entries = [entry for entry in entries if entry > name]
         page = entries[: limit if limit is not None and limit > 0 else None]
         written = [write(entry) for entry in page]
-        if None in written:  # a name holds the delimiter
+        if None in written:  # a name contains the delimiter
             faults.add(BAD_INPUT)
         if faults:
             return Refused(frozenset(faults))
@@ -234,7 +234,7 @@ class NamespaceRules(State):
 
 
 def altered(properties: dict[str, str], request: Mapping[str, Any]) -> None:
-    """Change properties as a request asks for."""
+    """Change properties as a request specifies."""
     properties |= request.get("set_properties") or {}
     for key in request.get("unset_properties") or ():
         properties.pop(key, None)

@@ -1,4 +1,4 @@
-"""What operations on the rows of tables must give."""
+"""Expected outcomes of operations on the rows of tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RowRules(TableRules):
     # --- writing
 
     def insert_into_table(self, request: Mapping[str, Any], rows: Rows) -> Outcome:
-        """InsertIntoTable: a declared table is made with the rows."""
+        """InsertIntoTable: a declared table is created with the rows."""
         identifier = names_of(request["id"])
         faults: set[int] = set()
         mode = self._mode(request, "mode", ("append", "overwrite"), faults)
@@ -37,7 +37,7 @@ class RowRules(TableRules):
             line = self._line(dataset, branch, faults)
             if line is not None and mode == "append":
                 given, held = set(rows.columns), set(line.head.columns)
-                opens = given < held  # whether the others are filled with null is left open
+                opens = given < held  # filling the others with null is unspecified
                 faults |= set() if given <= held else {BAD_SCHEMA}
         if rows.fault is not None:
             faults.add(BAD_INPUT)
@@ -54,7 +54,7 @@ class RowRules(TableRules):
                 line.write(Snapshot.of(rows), answer.version)
             self.same(answer.num_inserted_rows, len(rows), "num_inserted_rows")
 
-        # Rows for a declared table are its first ones here; elsewhere it may have to be created.
+        # Here, an insert may create a declared table; other targets may require CreateTable.
         codes = {BAD_STATE} if dataset is None and not self.known.in_full else set()
         return Granted(settle, frozenset(codes | ({BAD_SCHEMA} if opens else set())))
 
@@ -100,7 +100,7 @@ class RowRules(TableRules):
             return Refused(frozenset({NO_COLUMN, BAD_INPUT}))
         keys_given = [record[key] for record in rows.records if record[key] is not None]
         if len(keys_given) != len(set(keys_given)):
-            # The draws have no such rows: which of them wins, if any, is left open.
+            # Which of several rows with one key wins is unspecified; such rows are not drawn.
             return Refused(frozenset({BAD_INPUT, BAD_SCHEMA}))
         # A null key matches no row.
         given = {record[key]: record for record in rows.records if record[key] is not None}
@@ -170,10 +170,10 @@ class RowRules(TableRules):
 
         return Granted(settle)
 
-    # --- what a request is about
+    # --- lines and versions of a request
 
     def _line(self, dataset: Dataset | None, branch: str | None, faults: set[int]) -> Line | None:
-        """Return the line of versions that a request names, and note the code of a missing one."""
+        """Return the line of versions in a request; add the code of a missing one to `faults`."""
         if dataset is None:
             faults |= {NO_BRANCH} if branch is not None else set()
             return None
@@ -184,7 +184,7 @@ class RowRules(TableRules):
         return dataset.branches.get(branch)
 
     def _found_line(self, request: Mapping[str, Any]) -> Line | Refused:
-        """Return the line of versions that a request names, or why there is none."""
+        """Return the line of versions in a request, or the outcome if it is missing."""
         identifier = names_of(request["id"])
         faults = self._without_table(identifier)
         if NO_TABLE in faults:
@@ -196,7 +196,7 @@ class RowRules(TableRules):
         return Refused(frozenset(faults)) if faults or line is None else line
 
     def _to_read(self, request: Mapping[str, Any]) -> tuple[Snapshot | None] | Refused:
-        """Return the version that a request reads, None in it where what it holds is not known."""
+        """Return a tuple of the content that a request reads, None if unknown."""
         line = self._found_line(request)
         version = request.get("version")
         if isinstance(line, Refused):

@@ -1,4 +1,4 @@
-"""The state of the model, and what is wrong with a call before anything is looked up."""
+"""The state of the model, and the faults of a call that need no lookup."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Table:
 
 @frozen
 class Token:
-    """A page token and what it stands for."""
+    """A page token and its meaning."""
 
     text: str
     listing: tuple[Any, ...]
@@ -41,36 +41,36 @@ class Token:
 
 @define
 class State:
-    """The catalog and its storage as they should be."""
+    """The expected state of the catalog and its storage."""
 
     known: Known
     namespaces: dict[Identifier, dict[str, str]]
     refused_names: frozenset[str] = frozenset()
     tables: dict[Identifier, Table] = Factory(dict)
     deregistered: dict[str, Identifier] = Factory(dict)
-    """Where storage is all there is: locations of tables that are out of the catalog, and whose."""
+    """In a storage-only catalog: locations of deregistered tables, with their identifiers."""
     reserved: set[str] = Factory(set)
     """Locations of tables without data that were renamed."""
     doubtful: set[str] = Factory(set)
-    """Locations of tables without data whose renaming was refused: they may be reserved too."""
+    """Locations of tables without data whose renaming failed: they may be reserved, too."""
     datasets: dict[str, Dataset] = Factory(dict)
     deleted: set[str] = Factory(set)
     """Locations whose data was dropped."""
     tokens: list[Token] = Factory(list)
     _given: frozenset[Identifier] = field(init=False)
     places: dict[str, str] = Factory(dict)
-    """Where the target does not answer in full: what stands for each location that it told."""
+    """Placeholder for each location that the target returned, unless `Known.in_full`."""
     _made: int = 0
     started_millis: float = Factory(lambda: time.time() * 1000)
-    """When this state began; all its versions were written since."""
+    """Time when this state started; all its versions are newer."""
 
     def __attrs_post_init__(self) -> None:
         self._given = frozenset(self.namespaces)
 
-    # --- what callers of the model see
+    # --- interface for callers of the model
 
     def expect(self, call: Call) -> Outcome:
-        """Return what a call must give."""
+        """Return the expected outcome of a call."""
         more: frozenset[int]
         faults = self._faults(call)
         if faults:
@@ -87,7 +87,7 @@ class State:
         more = self.known.may_refuse(call.operation, call.request)
         if isinstance(outcome, Granted) and more:
             return evolve(outcome, or_codes=outcome.or_codes | more)
-        if isinstance(outcome, Refused):  # what cannot be done need not be looked at
+        if isinstance(outcome, Refused):  # may fail without a lookup
             first = (
                 {UNSUPPORTED, BAD_INPUT, DENIED} if call.request.get("location") else {UNSUPPORTED}
             )
@@ -95,11 +95,11 @@ class State:
         return outcome
 
     def copy(self) -> Self:
-        """Return a copy that changes on its own."""
+        """Return an independent copy."""
         return copy.deepcopy(self, {id(self.known): self.known})
 
     def may_answer(self, operation: str, code: int) -> bool:
-        """Return whether the protocol lets an operation answer a code at all."""
+        """Return whether the protocol permits an operation to return a code."""
         row = OPERATIONS[operation]
         more = self.known.refusal_codes.get(operation, frozenset())
         return code in COMMON_CODES or code in row.codes or code in more
@@ -114,26 +114,26 @@ class State:
         return sorted(t[-1] for t, table in tables if t[:-1] == parent and table.is_lance)
 
     def has_data(self, identifier: Identifier) -> bool:
-        """Return whether storage holds a dataset for a table."""
+        """Return whether a table has a dataset in storage."""
         return self.tables[identifier].location in self.datasets
 
     def exists(self, namespace: Identifier) -> bool:
-        """Return whether a namespace is there; the root always is."""
+        """Return whether a namespace exists; the root always does."""
         return not namespace or namespace in self.namespaces
 
     def is_taken(self, identifier: Identifier) -> bool:
-        """Return whether nothing new can have that identifier."""
+        """Return whether an identifier is not available for a new object."""
         held = (self.tables, self.namespaces)
         return any(identifier in objects for objects in held)
 
     def appears(self, identifier: Identifier, location: str, *, is_lance: bool = True) -> None:
-        """Take over a table without data that was made past the namespace."""
+        """Add a table without data that was not created through the namespace."""
         self.tables[identifier] = Table(location, {}, is_lance)
 
     # --- faults of a request
 
     def _faults(self, call: Call) -> set[int]:
-        """Return the codes of what is wrong with a call before anything is looked up."""
+        """Return the codes of the faults of a call that need no lookup."""
         faults: set[int] = set()
         if call.malformed:
             return {BAD_INPUT, UNSUPPORTED} if self._unsupported(call.operation) else {BAD_INPUT}
@@ -155,7 +155,7 @@ class State:
             faults.add(BAD_INPUT)
         return faults
 
-    # --- what is compared only where the target answers in full
+    # --- values compared in full only if the target is known in full
 
     def same(self, found: Any, expected: Any, what: str) -> None:
         """Compare an optional value of an answer."""
@@ -163,7 +163,7 @@ class State:
             same(found, expected, what)
 
     def same_location(self, found: Any, expected: str, identifier: Identifier) -> None:
-        """Compare where a table is."""
+        """Compare the location of a table."""
         if self.known.in_full:
             same(found, expected, f"location of {identifier}")
         elif found:
@@ -188,7 +188,7 @@ class State:
     def _mode(
         self, request: Mapping[str, Any], key: str, modes: tuple[str, ...], faults: set[int]
     ) -> str:
-        """Return the mode that a request names, the first one where it names none."""
+        """Return the mode in a request; the first one by default."""
         text = request.get(key)
         if text is None:
             return modes[0]
@@ -199,7 +199,7 @@ class State:
         return modes[0]
 
     def _without_parent(self, parent: Identifier, *, making: bool) -> set[int]:
-        """Return the codes of an operation below a namespace that is missing."""
+        """Return the codes of an operation below a missing namespace."""
         if self.exists(parent):
             return set()
         given = self.known.capabilities.configured_depth
@@ -220,5 +220,5 @@ class State:
 
 
 def names_of(identifier: Any) -> Identifier:
-    """Return an identifier of a request; the root is written in several ways."""
+    """Return an identifier of a request; the root has several forms."""
     return tuple(identifier or ())

@@ -1,4 +1,4 @@
-"""What operations on tables must give."""
+"""Expected outcomes of operations on tables."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TableRules(NamespaceRules):
     def _same_details(
         self, identifier: Identifier, dataset: Dataset, request: Mapping[str, Any], answer: Any
     ) -> None:
-        """Compare what load_detailed_metadata fills in."""
+        """Compare the fields that load_detailed_metadata fills in."""
         version = request.get("version")
         if version is not None or not dataset.main.pending:
             expected = version or dataset.versions[-1]
@@ -80,12 +80,12 @@ class TableRules(NamespaceRules):
             same(columns, list(snapshot.columns), f"columns of {identifier}")
 
     def dataset_of(self, identifier: Identifier) -> Dataset | None:
-        """Return the data of a table; None where it has none, or is missing."""
+        """Return the data of a table; None if it has none or is missing."""
         table = self.tables.get(identifier)
         return self.datasets.get(table.location) if table is not None else None
 
     def _same_table(self, identifier: Identifier, answer: Any, table: Table) -> None:
-        """Compare properties, and storage options where the answer has them."""
+        """Compare properties, and storage options if the answer has them."""
         plain = {k: v for k, v in table.properties.items() if not k.startswith(STORAGE)}
         own = {
             k.removeprefix(STORAGE): v for k, v in table.properties.items() if k.startswith(STORAGE)
@@ -97,7 +97,7 @@ class TableRules(NamespaceRules):
             options = {**self.known.storage_options, **own}
             given = dict(answer.storage_options or {})
             if EXPIRES_AT_MILLIS not in options:
-                given.pop(EXPIRES_AT_MILLIS, None)  # a server may say how long they hold
+                given.pop(EXPIRES_AT_MILLIS, None)  # a server may add an expiry time
             same(given, options, f"storage options of {identifier}")
 
     def table_exists(self, request: Mapping[str, Any]) -> Outcome:
@@ -122,13 +122,13 @@ class TableRules(NamespaceRules):
         return self.known.location(identifier, self.namespaces.get(identifier[:-1], {}))
 
     def _is_occupied(self, location: str | None) -> bool:
-        """Return whether something is there that is no table's of the catalog by its usual name."""
+        """Return whether a location is already occupied, so that a new table needs another one."""
         if self.known.capabilities.storage_only:
             return location in self.deregistered
         return location in self.datasets or location in self.reserved
 
     def _new_place(self, identifier: Identifier, answered: str) -> str:
-        """Return where a new table must be: at its usual location, or beside that if it is occupied."""
+        """Return the location of a new table: the usual one, or one next to it if occupied."""
         if not self.known.in_full:
             self._made += 1
             return f"place {self._made}"
@@ -149,7 +149,7 @@ class TableRules(NamespaceRules):
         return answered
 
     def _cannot_be_at(self, identifier: Identifier, location: str | None) -> set[int]:
-        """Return the codes of a location that the catalog does not let the table have."""
+        """Return the codes for a location that the catalog does not permit for the table."""
         if not location:
             return set()
         others = {table.location for i, table in self.tables.items() if i != identifier}
@@ -248,7 +248,7 @@ class TableRules(NamespaceRules):
             location = self._location(identifier)
             if self.is_taken(identifier):
                 faults.add(TABLE_EXISTS)
-            if not self._is_occupied(location):  # else there is a place beside it
+            if not self._is_occupied(location):  # otherwise, the table gets another location
                 faults |= self._cannot_be_at(identifier, location)
         else:
             location = table.location
@@ -272,7 +272,7 @@ class TableRules(NamespaceRules):
             assert where is not None
             if not kept:
                 old = None
-                if not self.known.in_full:  # whether the history goes on is left open
+                if not self.known.in_full:  # whether the history continues is unspecified
                     old = self.datasets.pop(where, None)
                     self.may_move(where)
                 self._write(where, rows, answer.version, replace=True)
@@ -286,14 +286,14 @@ class TableRules(NamespaceRules):
 
         may_refuse = set()
         if table is not None and not self.known.in_full:
-            if mode == "Create":  # whether it fills a declared table, the protocol leaves open
+            if mode == "Create":  # filling a declared table is unspecified
                 may_refuse.add(TABLE_EXISTS)
             if properties != table.properties:  # the catalog may be unable to change properties
                 may_refuse.add(UNSUPPORTED)
         return Granted(settle, frozenset(may_refuse))
 
     def _write(self, location: str, rows: Rows, version: Any, *, replace: bool) -> None:
-        """Take over a commit to the main line; versions go up."""
+        """Apply a commit to the main line; versions increase."""
         if version is not None or self.known.in_full:
             same(type(version), int, "type of the version")
         dataset = self.datasets.get(location)
@@ -307,7 +307,7 @@ class TableRules(NamespaceRules):
         self.deleted.discard(location)
 
     def deregister_table(self, request: Mapping[str, Any]) -> Outcome:
-        """DeregisterTable: the data stays."""
+        """DeregisterTable: the data remains."""
         identifier = names_of(request["id"])
         faults = self._without_table(identifier)
         if faults:
@@ -322,7 +322,7 @@ class TableRules(NamespaceRules):
         return Granted(settle)
 
     def drop_table(self, request: Mapping[str, Any]) -> Outcome:
-        """DropTable: the data goes."""
+        """DropTable: the data is deleted."""
         identifier = names_of(request["id"])
         faults = self._without_table(identifier)
         if faults:
@@ -383,7 +383,7 @@ class TableRules(NamespaceRules):
             self.tables[new] = evolve(table, location=location)
 
         dataset = self.dataset_of(identifier)
-        # Lance writes into a branch where the data lies: moved, its rows could not be read.
+        # A Lance branch stores the path of its data, so its rows are unreadable after a move.
         fixed = dataset is not None and (dataset.branches or dataset.remnants)
         return Granted(settle, frozenset({BAD_STATE} if fixed else ()))
 

@@ -1,9 +1,8 @@
-"""What a namespace ought to answer: the protocol's rules over a tree in plain Python.
+"""The expected answers of a namespace: the rules of the protocol on a tree in plain Python.
 
-Each method named like an operation's method tells what one call must give: `Refused` with the codes
-that are right, or `Granted`, which compares the answer and takes the change over. Where a request is
-wrong in more than one way, the code of any of its faults is right; an identifier that cannot be is
-named first.
+Each method named after an operation's method returns the expected outcome of one call: `Refused`
+with the correct codes, or `Granted`, which compares the answer and applies the change. If a request
+has more than one fault, the code of any of them is correct; an invalid identifier comes first.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ __all__ = ["Table", "Tree"]
 
 @define
 class Tree(HistoryRules):
-    """The catalog and its storage as they should be."""
+    """The expected state of the catalog and its storage."""
 
     def everything(self) -> Iterator[Call]:
-        """Return the calls that read all there is."""
+        """Return the calls that read the entire state."""
         for namespace in [(), *self.namespaces]:
             yield Call("ListNamespaces", {"id": list(namespace)})
             yield Call("DescribeNamespace", {"id": list(namespace)})
@@ -37,7 +36,7 @@ class Tree(HistoryRules):
             yield from self.data_of(identifier)
 
     def data_of(self, identifier: Identifier) -> Iterator[Call]:
-        """Return the calls that read what a table holds."""
+        """Return the calls that read the content of a table."""
         request = {"id": list(identifier)}
         yield Call("CountTableRows", request)
         dataset = self.dataset_of(identifier)
@@ -67,7 +66,7 @@ class Tree(HistoryRules):
             yield Call("GetTableTagVersion", {**request, "tag": tag})
 
     def unnumbered(self) -> Iterator[Call]:
-        """Return the calls that tell the numbers of versions that no answer told."""
+        """Return the calls that list the version numbers that no answer contained."""
         for identifier in self.tables:
             dataset = self.dataset_of(identifier)
             if dataset is not None and dataset.main.pending:
