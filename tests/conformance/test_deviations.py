@@ -13,7 +13,7 @@ from .deviations import compact_results
 ENTRY = {
     "id": "LN-TABLE-DROP-002",
     "result": "fail",
-    "requirement": "DropTable of a missing table is code 4.",
+    "requirement": "DropTable of a missing table fails with code 4.",
     "expected": "DropTable to fail with code 4",
     "got": "code 18: {no <b>} | at /tmp/lns-abc/lake/lnkit0123abcd_7, line 3 " + "x" * 300,
     "script": None,

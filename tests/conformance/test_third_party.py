@@ -66,7 +66,9 @@ def test_a_fault_fails_the_test_with_a_helpful_message(project: Path, address: s
         command, cwd=project, env=environment, capture_output=True, text=True, check=False
     )
     assert found.returncode == 1, found.stdout + found.stderr
-    assert "LN-TABLE-DECLARE-004 DeclareTable of one that exists is code 5." in found.stdout
+    assert (
+        "LN-TABLE-DECLARE-004 DeclareTable of an existing table fails with code 5." in found.stdout
+    )
     assert "expected DeclareTable to fail with code 5; got" in found.stdout
     assert "DeclareTable {'id': [" in found.stdout
     assert "site/lance_namespace_impls" in found.stdout or "1 failed" in found.stdout
