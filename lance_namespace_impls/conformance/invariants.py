@@ -50,13 +50,19 @@ def broken_invariants(reply: Reply) -> Iterator[tuple[str, str, str]]:
             yield id, expected, got
 
 
-@_invariant("LN-EACH-001", "A page token is absent or null at the end, and never empty.", _PAGING)
+@_invariant(
+    "LN-EACH-001",
+    "A page token is absent or null at the end of a listing, and never empty.",
+    _PAGING,
+)
 def _token(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
     if answer.get("page_token") == "":
         yield "a page token or none", "an empty one"
 
 
-@_invariant("LN-EACH-002", "A page holds no more than its limit, and less at the end.", _PAGING)
+@_invariant(
+    "LN-EACH-002", "A page contains at most `limit` entries, and fewer only at the end.", _PAGING
+)
 def _full(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
     key, limit = _LISTED.get(reply.step.operation), request.get("limit")
     if key is None or not isinstance(limit, int) or limit < 1:
@@ -66,7 +72,7 @@ def _full(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -
         yield f"{limit} entries, or fewer on the last page", f"{found} entries"
 
 
-@_invariant("LN-EACH-003", "A page names nothing twice.", _PAGING)
+@_invariant("LN-EACH-003", "A page contains no name twice.", _PAGING)
 def _once(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
     found = answer.get(_LISTED.get(reply.step.operation, "")) or ()
     names = [
@@ -78,7 +84,7 @@ def _once(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -
         yield "each entry once", f"{twice} more than once"
 
 
-@_invariant("LN-EACH-004", "An answer on a table is of the table that was named.",
+@_invariant("LN-EACH-004", "A response about a table concerns the requested table.",
             "rest.yaml, DescribeTableResponse, DropTableResponse and DeregisterTableResponse")  # fmt: skip
 def _named(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
     asked = request.get("id")
@@ -95,7 +101,7 @@ def _named(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) 
             yield f"{key} to be {value!r}", repr(answer[key])
 
 
-@_invariant("LN-EACH-005", "The version in an answer is the one that was asked for.",
+@_invariant("LN-EACH-005", "The version in a response is the requested one.",
             "rest.yaml, DescribeTableVersionResponse and the responses of CreateTableVersion")  # fmt: skip
 def _version(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
     if reply.step.operation in ("DescribeTableVersion", "CreateTableVersion"):
@@ -118,7 +124,7 @@ def _version(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
         yield f"versions {asked}", str(numbers)
 
 
-@_invariant("LN-EACH-006", "Versions have numbers from 1 and times in milliseconds; descending, they fall.",
+@_invariant("LN-EACH-006", "Versions have numbers from 1 on and times in milliseconds, in the requested order.",
             "rest.yaml, TableVersion and ListTableVersionsRequest")  # fmt: skip
 def _versions(
     request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
@@ -138,7 +144,7 @@ def _versions(
         yield "the newest version first", str(numbers)
 
 
-@_invariant("LN-EACH-007", "An index that is listed has a name, columns, a state and a UUID.",
+@_invariant("LN-EACH-007", "Each listed index has a name, columns, a status and a UUID.",
             "rest.yaml, IndexContent")  # fmt: skip
 def _indices(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
     if reply.step.operation != "ListTableIndices":
@@ -171,7 +177,7 @@ def _inserted(
         yield f"num_inserted_rows to be {sent}", repr(told)
 
 
-@_invariant("LN-EACH-009", "QueryTable gives no more rows than k, and the columns that were named in order.",
+@_invariant("LN-EACH-009", "QueryTable returns at most k rows, and the requested columns in order.",
             "rest.yaml, QueryTableRequest, k and columns")  # fmt: skip
 def _rows(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
     if reply.rows is None:
@@ -193,7 +199,7 @@ def _holds(given: Mapping[str, Any], found: Any) -> bool:
     )
 
 
-@_invariant("LN-EACH-010", "A change of properties or metadata answers them as they are afterwards.",
+@_invariant("LN-EACH-010", "A change of properties or metadata returns their state after the change.",
             "rest.yaml, the responses of AlterNamespace, AlterTable and UpdateFieldMetadata")  # fmt: skip
 def _changed(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
     operation = reply.step.operation
@@ -211,7 +217,7 @@ def _changed(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
             yield f"the columns {sorted(updates)}", str(answer["fields"])
 
 
-@_invariant("LN-EACH-011", "A branch is listed with the second that it was made in, and a manifest.",
+@_invariant("LN-EACH-011", "A branch is listed with its creation time in seconds, and a manifest.",
             "rest.yaml, BranchContents and TagContents")  # fmt: skip
 def _branches(
     request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
@@ -234,7 +240,7 @@ def _status(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply)
         yield "a status", repr(answer.get("status"))
 
 
-@_invariant("LN-EACH-012", "ListOperations names operations of the protocol that there are.",
+@_invariant("LN-EACH-012", "ListOperations returns only operations of the protocol.",
             "general specification, Namespace Operations")  # fmt: skip
 def _operations(
     request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply

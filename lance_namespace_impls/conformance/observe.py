@@ -32,56 +32,58 @@ _ERRORS = 'protocol semantics, "Errors"'
 
 observed(
     "LN-ERROR-001",
-    "A failure's body is a JSON object with a numeric code of the protocol.",
+    "The body of a failure is a JSON object with a numeric code of the protocol.",
     f"{_ERRORS}; rest.yaml, ErrorResponse",
     http=True,
 )
 observed(
     "LN-ERROR-002",
-    "The HTTP status of a failure is the one that belongs to its code.",
+    "The HTTP status of a failure matches its code.",
     _ERRORS,
     http=True,
 )
-observed("LN-ERROR-003", "An operation fails only with a code that it may answer.", _ERRORS)
+observed(
+    "LN-ERROR-003", "An operation fails only with codes that the protocol allows for it.", _ERRORS
+)
 observed(
     "LN-ERROR-004",
-    "A failure says in words what went wrong.",
+    "A failure has a message.",
     "rest.yaml, ErrorResponse",
     level=Level.SHOULD,
 )
-observed("LN-ERROR-005", "Every call is answered, and its answer can be read.", "rest.yaml")
+observed("LN-ERROR-005", "Every call receives a readable response.", "rest.yaml")
 observed(
     "LN-ERROR-006",
-    "What the server or its catalog cannot do is code 0.",
+    "Operations that the server or its catalog does not support fail with code 0.",
     f"{_ERRORS}; rest.yaml, ErrorResponse",
 )
 observed(
     "LN-ANSWER-001",
-    "The HTTP status of a success is the one that the operation declares.",
+    "The HTTP status of a success is the declared one of the operation.",
     "rest.yaml, the responses of the operations",
     http=True,
 )
 observed(
     "LN-ANSWER-002",
-    "A success names the content type that the operation declares.",
+    "The content type of a success is the declared one of the operation.",
     "rest.yaml, the responses of the operations",
     http=True,
 )
 observed(
     "LN-ANSWER-003",
-    "JSON begins with its text: no byte order mark stands in front.",
+    "JSON does not start with a byte order mark.",
     "RFC 8259, section 8.1",
     http=True,
 )
 observed(
     "LN-ERROR-008",
-    "A failure's content type is JSON.",
+    "The content type of a failure is JSON.",
     "rest.yaml, ErrorResponse",
     http=True,
 )
 observed(
     "LN-ERROR-009",
-    "A failure's message is for people: it holds no stack trace.",
+    "The message of a failure contains no stack trace.",
     "rest.yaml, ErrorResponse: a short message for people, safe to show in a log",
     level=Level.SHOULD,
 )

@@ -282,17 +282,17 @@ KINDS: tuple[tuple[str, Prepare, Between, tuple[str, ...]], ...] = (
     ("a table that was renamed", _renamed, nothing, ("RenameTable",)),
     ("a table that was moved to another namespace", _moved, nothing, ("RenameTable",)),
     ("a table that was registered", _registered, nothing, ("RegisterTable", "DeregisterTable")),
-    ("a table of a name that was dropped", _made_again, nothing, ("DropTable",)),
-    ("a table that took another's place", _overwritten, nothing, ()),
+    ("a table with the name of a dropped table", _made_again, nothing, ("DropTable",)),
+    ("a table that overwrote another", _overwritten, nothing, ()),
     ("a table that was declared first", _declared, nothing, ("DeclareTable",)),
     ("a table far below the root", _deep, nothing, ("CreateNamespace",)),
     ("a table whose name needs encoding", _oddly_named, nothing, ()),
     ("a table of ten versions", _of_many_versions, nothing, ("InsertIntoTable",)),
-    ("a table, with null in every field that is left out,", _with_nulls, nothing, ()),
-    ("a table, with a context that means nothing,", _with_context, nothing, ()),
+    ("a table, with null in every omitted field,", _with_nulls, nothing, ()),
+    ("a table, with an unused context,", _with_context, nothing, ()),
     ("a branch", _branch, nothing, ("CreateTableBranch",)),
     ("a table that is read between all calls", _read, _reads, ()),
-    ("a table between refusals", fresh, _refusals, ()),
+    ("a table with failing calls in between", fresh, _refusals, ()),
 )
 
 
@@ -368,8 +368,8 @@ def _beside(name: str) -> Callable[[Lab], None]:
 
 
 _TOGETHER: tuple[tuple[str, Callable[[str], Callable[[Lab], None]], tuple[str, ...]], ...] = (
-    ("of several tables in turns give what they give on each alone", _in_turns, ()),
-    ("of a table leave tables of a like name as they are", _beside, ("DropTable",)),
+    ("of several interleaved tables return the same results as on one table", _in_turns, ()),
+    ("of one table do not change tables with similar names", _beside, ("DropTable",)),
 )
 for _m, _name in enumerate(COURSES, start=1):
     for _n, (_asked, _run, _needs) in enumerate(_TOGETHER, start=50):

@@ -95,10 +95,10 @@ _KINDS: tuple[tuple[str, Missing, str], ...] = (
     ("that was dropped", _dropped, "DropTable"),
     ("that was deregistered", _deregistered, "DeregisterTable"),
     ("that was renamed, by its old name", _renamed, "RenameTable"),
-    ("that is in another namespace alone", _elsewhere, "CreateNamespace"),
-    ("beside one whose name begins the same", _alike, "CreateTable"),
-    ("whose name is the beginning of another's", _prefix, "RenameTable"),
-    ("in a namespace that is missing", _nowhere, "CreateNamespace"),
+    ("that exists only in another namespace", _elsewhere, "CreateNamespace"),
+    ("next to a table whose name starts with the same characters", _alike, "CreateTable"),
+    ("whose name is a prefix of another table's name", _prefix, "RenameTable"),
+    ("in a missing namespace", _nowhere, "CreateNamespace"),
     ("in a namespace that was dropped", _in_dropped, "DropNamespace"),
 )
 

@@ -123,7 +123,7 @@ def unclaimed_refused(lab: Lab) -> None:
 
 observed(
     "LN-OPERATIONS-004",
-    "An operation that ListOperations names and that sensible calls ask for succeeds at least once.",
+    "An operation that ListOperations returns succeeds at least once if it is called with valid requests.",
     _GENERAL,
 )
 

@@ -93,12 +93,12 @@ def _refusals(lab: Lab, place: Place, reply: Reply) -> None:
 _KINDS: tuple[tuple[str, Callable[[Lab], Place], Between], ...] = (
     ("a namespace far below the root", _deep, nothing),
     ("a namespace whose name needs encoding", _oddly_named, nothing),
-    ("a namespace of a name that was dropped", _dropped, nothing),
-    ("a namespace, with null in every field that is left out,", _with_nulls, nothing),
-    ("a namespace, with a context that means nothing,", _with_context, nothing),
-    ("a namespace beside others whose names begin the same", _beside, nothing),
+    ("a namespace with the name of a dropped one", _dropped, nothing),
+    ("a namespace, with null in every omitted field,", _with_nulls, nothing),
+    ("a namespace, with an unused context,", _with_context, nothing),
+    ("a namespace next to others whose names start with the same characters", _beside, nothing),
     ("a namespace that is read between all calls", _fresh, _reads),
-    ("a namespace between refusals", _fresh, _refusals),
+    ("a namespace with failing calls in between", _fresh, _refusals),
 )
 
 

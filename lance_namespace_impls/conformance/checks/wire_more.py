@@ -194,11 +194,11 @@ def _each_way(number: int, way: str, source: str, sentence: str, level: Level) -
 
 
 for _each in (
-    (60, "without an id in the body", _IDS, "The route alone says the id", Level.MUST),
+    (60, "without an id in the body", _IDS, "The route alone identifies the object", Level.MUST),
     (61, "with nulls and unknown fields", _NULLS, "Null and unknown fields make no difference", Level.SHOULD),
     (62, "by name", _NAMES, "A route by name does what the /v1 route does", Level.SHOULD),
     (63, "with another delimiter", _IDS, "The delimiter joins the levels of a route", Level.MUST),
-    (64, "with a context", _CONTEXT, "Identity, context and a charset alter nothing", Level.MUST),
+    (64, "with a context", _CONTEXT, "Identity, context and a charset have no effect on results", Level.MUST),
 ):  # fmt: skip
     _each_way(*_each)
 
