@@ -124,7 +124,7 @@ def _version(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
         yield f"versions {asked}", str(numbers)
 
 
-@_invariant("LN-EACH-006", "Versions have numbers from 1 on and times in milliseconds, in the requested order.",
+@_invariant("LN-EACH-006", "Versions have numbers from 1, times in milliseconds, and the requested order.",
             "rest.yaml, TableVersion and ListTableVersionsRequest")  # fmt: skip
 def _versions(
     request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
