@@ -1,4 +1,4 @@
-"""A test is skipped if its server or program is missing, or fails if servers are required."""
+"""A test whose server or program is missing is skipped, or fails if servers are required."""
 
 from __future__ import annotations
 

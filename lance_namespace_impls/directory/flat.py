@@ -348,7 +348,7 @@ class FlatTables(TableFolders):
         return self._entry(identifier, folder, properties)
 
     def _revive(self, identifier: Identifier, folder: str, properties: Mapping[str, str]) -> None:
-        """Register the directory of a deregistered table again."""
+        """Re-register the directory of a deregistered table."""
         if self._live_folder(identifier[-1]) is not None:
             raise table_exists(identifier)
         if self.directory.kinds(f"{folder}/{DEREGISTERED}")[0] != "file":

@@ -229,7 +229,7 @@ def _from_response(error: boto.ClientError, what: str) -> LanceNamespaceError:
 
 
 def _wait(error: boto.ClientError) -> float:
-    """Return the seconds to wait: the service's Retry-After, or botocore's longest next wait."""
+    """Return the seconds to wait: Retry-After, or the longest delay before botocore's next retry."""
     metadata: dict[str, Any] = error.response.get("ResponseMetadata", {})
     requested = retry_after_seconds(metadata.get("HTTPHeaders", {}).get("retry-after"))
     return (

@@ -1,4 +1,4 @@
-"""Writes a DataFrame to a table, in one commit of the driver."""
+"""Writes a DataFrame to a table, in a single commit by the driver."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def _aggregates(source: Source, trees: Sequence[Tree]) -> list[Aggregate] | None
 
 
 def _has_same_order(kind: pa.DataType) -> bool:
-    """Return whether Arrow and Spark order values alike; they differ for floats, because of NaN."""
+    """Return whether Arrow and Spark order values the same way; they differ for floats, because of NaN."""
     return bool(
         is_.is_integer(kind)
         or is_.is_date32(kind)

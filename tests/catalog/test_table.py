@@ -1,4 +1,4 @@
-"""Table objects in process, over REST and in memory, and compared with LanceDB on their files."""
+"""Table objects in process, over REST and in memory, compared with LanceDB on the same files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explains why no call triggers a generated fault.
+"""Explains why some generated faults are not triggered by any call.
 
 Either no namespace here has the behavior, or no check calls it.
 ``python -m tests.conformance.unshown TRACES`` prints each reason with the number of its faults.

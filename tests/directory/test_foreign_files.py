@@ -276,7 +276,7 @@ def test_a_foreign_file_is_not_swept_with_a_manifest(tmp_path: Path) -> None:
 
 
 def test_directories_in_use_by_another_process_are_not_swept(tmp_path: Path) -> None:
-    """A dropped directory may be moved back, and adding one may be slow if a machine sleeps."""
+    """A dropped directory may be moved back, or be added long after its drop."""
     directory = Directory(str(tmp_path), {})
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         for name in ("t", "u"):

@@ -1,4 +1,4 @@
-"""Differences of Apache Polaris, on a real server and on a double made from its recordings."""
+"""Behavior of Apache Polaris, tested on a real server and on a double built from recordings of one."""
 
 from __future__ import annotations
 

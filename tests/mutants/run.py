@@ -126,7 +126,7 @@ class Bench:
     """For each test that failed with a mutant, whether it passes without."""
 
     def outcome(self, package: str, mutant: Mutant, *, again: bool) -> tuple[str, str]:
-        """Return the outcome of a mutant, and the test that caught it or another reason."""
+        """Return the outcome of a mutant and the reason: the test that caught it, or an explanation."""
         path = self.copy / mutant.file
         original = path.read_bytes()
         for tests, seconds in rounds(package, mutant)[: None if again else 2]:

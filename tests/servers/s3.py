@@ -49,7 +49,7 @@ class Canned(NamedTuple):
 class GuardedS3:
     """A server with its own bucket on a free loopback port, in this process.
 
-    All moto servers of a process share their buckets.
+    All moto servers in a process share their buckets.
     """
 
     def __init__(self) -> None:

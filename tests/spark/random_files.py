@@ -452,7 +452,7 @@ def json_file(rng: random.Random, folder: Path, shapes: dict[str, Any]) -> tuple
 
 
 def fill(value: Any, kind: pa.DataType) -> Any:
-    """Return an object with nulls for its missing fields, as a column stores it."""
+    """Return an object with its missing fields set to null, the way a column stores it."""
     if value is None:
         return None
     if is_.is_struct(kind):

@@ -98,7 +98,7 @@ def test_cut_evenly_loses_no_row(runs: list[tuple[int, int]], groups: int) -> No
 
 @pytest.mark.parametrize("pushes", [False, True])
 def test_no_filter_of_spark_is_accepted(quiet_lake: Lake, pushes: bool) -> None:
-    """Spark calls `pushFilters` or requires that it is not overridden, depending on a setting."""
+    """Depending on a setting, Spark calls `pushFilters` or requires that it not be overridden."""
     quiet_lake.put("t", pa.table({"n": range(10)}))
     reader = reader_of(quiet_lake, filter="n > 3")
     assert reader.pushFilters.__func__ is ds.DataSourceReader.pushFilters  # type: ignore[attr-defined]

@@ -480,7 +480,7 @@ def test_rows_that_do_not_fit_fail_and_leave_nothing(numbers: Sql) -> None:
 
 @pytest.fixture
 def during(spark: Any, tmp_path: Path) -> Callable[[Callable[[], None]], str]:
-    """Return a function that registers a SQL function, which runs an action once during a task."""
+    """Return a function that registers a SQL function that runs an action once during a task."""
 
     def register(act: Callable[[], None]) -> str:
         name = f"during{next(_numbers)}"

@@ -122,7 +122,7 @@ def test_a_closed_catalog_can_be_used_again(catalog: SqlNamespace) -> None:
 
 
 def test_a_forked_process_connects_for_itself(properties: dict[str, str]) -> None:
-    """It closes its own connections, and not those of its parent process."""
+    """It closes its own connections, but not those of its parent process."""
     subprocess.run([sys.executable, "-c", FORKED, json.dumps(properties)], check=True, timeout=600)
 
 

@@ -1,4 +1,4 @@
-"""Default options of new indices, and names of indices."""
+"""Default options for new indices, and index names."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Databases:
         return self._namespace
 
     def dialect(self, headers: Headers) -> Dialect:
-        """Return the dialect of a request: LanceDB's for LanceDB's clients, the protocol's for others."""
+        """Return the dialect of a request: LanceDB's for LanceDB clients, the protocol's for all others."""
         name = headers.get(DATABASE_HEADER)
         return PROTOCOL if name is None else LanceDBDialect(self, name)
 

@@ -78,7 +78,7 @@ def test_bounded_expressions_are_accepted(http, expression):
     "expression", ["repeat(text, id)", "lpad(text, id)", "rpad(text, id + 1, 'x')"]
 )
 def test_a_length_from_a_column_is_rejected_with_a_suggestion(http, expression):
-    """A column can contain lengths of up to 2**31, so the error suggests an alternative."""
+    """The lengths in a column can be as large as 2**31; the error suggests an alternative."""
     body = {"k": 1, "vector": {}, "filter": f"length({expression}) > 0"}
     error = http.post("/v1/table/t/query", json=body).json()["error"]
     assert "a number literal of at most 1000" in error and "left(rpad(name, 100), size)" in error
