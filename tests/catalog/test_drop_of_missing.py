@@ -27,6 +27,6 @@ def test_a_catalog_with_idempotent_drops_is_documented(impl: str) -> None:
     for text, words in (
         (operation, f"In an {impl.title()} REST catalog a missing namespace is a success"),
         (mode["description"], f"An {impl.title()} REST catalog succeeds in either mode"),
-        (page, "DropNamespace of a missing namespace succeeds in either mode"),
+        (page, "DropNamespace on a missing namespace succeeds in either mode"),
     ):
         assert (words in text) == can, words
