@@ -107,16 +107,17 @@ class _Merge:
         self.added: list[str] = []
         self.removed: list[str] = []
         self.converter = Converter(theirs)
-        self._ours = ours
         self._theirs = theirs
         self._tree = ours.tree
         self._before = ours.data
         self._paths: CommentedMap = self._tree["paths"]
         self._models: CommentedMap = self._tree["components"]["schemas"]
         self._shared: dict[str, Json] = {}
+        """The rules that each shared parameter has in upstream's document."""
         self._same = Converter(ours)
 
     def run(self) -> None:
+        """Merge models, then operations, and remove parts that upstream no longer has."""
         known = self._before["components"]["schemas"]
         self.converter.convert_models(known)
         self._same.convert_models(known)
