@@ -18,7 +18,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from .check import METHODS, has_type
 from .document import Document, target
 from .driver import FILE, STREAM
-from .notation import Converter, Json, camel, named, nested, reference_of, without_null
+from .notation import Converter, Json, as_list, camel, named, nested, reference_of, without_null
 from .tree import dump, flow, insert, is_short, plain, put, text_node, toggle, tree
 from .upstream import PROSE, differences
 
@@ -210,7 +210,7 @@ class _Merge:
                 if not isinstance(raw, dict) or _is_by_name(path, method, raw):
                     continue
                 parameters: dict[tuple[str, str], Json] = {}
-                for each in [*_list(item.get("parameters")), *_list(raw.get("parameters"))]:
+                for each in [*as_list(item.get("parameters")), *as_list(raw.get("parameters"))]:
                     each = self._resolved(each)
                     parameters[str(each.get("in")), str(each.get("name"))] = each
                 identifier = raw.get("x-operation") or raw.get("operationId")
@@ -262,8 +262,8 @@ class _Merge:
             return
         is_read = theirs.method == "get" or READS.match(name) is not None
         tags = [each["name"] for each in self._tree.get("tags", ())]
-        tag = next((each for each in _list(raw.get("tags")) if each in tags), None)
-        is_data = "Data" in _list(raw.get("tags"))
+        tag = next((each for each in as_list(raw.get("tags")) if each in tags), None)
+        is_data = "Data" in as_list(raw.get("tags"))
         codes = [code for start, code in OBJECTS.items() if theirs.path.startswith(start + "{")]
         action = "read" if is_read else "write" if is_data else "manage"
         route |= {
@@ -817,7 +817,3 @@ def _order_statuses(responses: CommentedMap) -> None:
     if keys != ordered:
         for key in ordered:
             responses.move_to_end(key)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -17,7 +17,7 @@ from .check import CLASS_NAME, FORMATS, RESERVED, SIZES, has_type
 from .document import Document, target
 from .model import attribute
 
-__all__ = ["Converter", "camel", "named", "reference_of", "without_null"]
+__all__ = ["Converter", "as_list", "camel", "named", "nested", "reference_of", "without_null"]
 
 MODELS = "#/components/schemas/"
 # Keywords without an effect on the data that is exchanged.
@@ -157,7 +157,7 @@ class Converter:
                 self.notes.append(f"{where}: is omitted, because another field is {own} in Python")
                 continue
             fields[key] = self.schema(inner, where, others.get(key), name + camel(key))
-        required = [key for key in _list(raw.get("required")) if key in fields]
+        required = [key for key in as_list(raw.get("required")) if key in fields]
         if required:
             found["required"] = list(dict.fromkeys(required))
         found["properties"] = fields
@@ -232,7 +232,7 @@ class Converter:
                 self._open.add(reference)
                 flat = self._flat(found[1], where) | flat
                 self._open.discard(reference)
-        every = [self._flat(each, where) for each in _list(flat.pop("allOf", None))]
+        every = [self._flat(each, where) for each in as_list(flat.pop("allOf", None))]
         if len(every) == 1 and "$ref" in every[0] and not _rules(flat):
             return every[0] | {"nullable": nullable or every[0]["nullable"]}
         whole: Json = {}
@@ -246,7 +246,7 @@ class Converter:
                 nullable = nullable or more
                 if "$ref" in flat:
                     return flat | {"nullable": nullable or bool(flat.get("nullable"))}
-        kinds = [each for each in _list(flat.get("type")) if isinstance(each, str)]
+        kinds = [each for each in as_list(flat.get("type")) if isinstance(each, str)]
         if isinstance(flat.get("type"), str):
             kinds = [flat["type"]]
         nullable = nullable or "null" in kinds or bool(flat.pop("nullable", False))
@@ -267,7 +267,7 @@ class Converter:
 
     def _alternatives(self, flat: Json, key: str, where: str) -> tuple[Json, bool]:
         """Return a schema without `oneOf` or `anyOf`, and whether null is an alternative."""
-        branches = _list(flat.pop(key))
+        branches = as_list(flat.pop(key))
         others = [each for each in branches if not _is_null(each)]
         has_null = len(others) < len(branches)
         if len(others) == 1:
@@ -390,7 +390,7 @@ def _merged(one: Json, other: Json) -> Json:
     fields = _map(one.get("properties")) | _map(other.get("properties"))
     if fields:
         found["properties"] = fields
-    required = [*_list(one.get("required")), *_list(other.get("required"))]
+    required = [*as_list(one.get("required")), *as_list(other.get("required"))]
     if required:
         found["required"] = list(dict.fromkeys(required))
     return found
@@ -404,7 +404,8 @@ def _map(value: Any) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """Return a list, or an empty one for anything else."""
     return value if isinstance(value, list) else []
 
 

@@ -489,8 +489,8 @@ class CatalogBase(metaclass=ABCMeta):
     def lance_session(self) -> Any:
         """Return the session with the bounded caches that all opened tables share.
 
-        With this session, opening a dataset reads only the newest manifest; everything else comes
-        from the caches.
+        Opening a dataset then reads only the newest manifest; everything else comes from the
+        caches.
         """
         if self._session is None:
             lance = load("lance")

@@ -10,6 +10,7 @@ from pyarrow import compute as pc
 from pyarrow import types as is_
 
 __all__ = [
+    "MISFITS",
     "first_rounded",
     "is_list",
     "loses_digits",
@@ -17,6 +18,10 @@ __all__ = [
     "warn_of_losses",
     "uniform",
 ]
+
+
+MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
+"""Exceptions that Arrow raises for values that do not fit a type, or cannot be cast to it."""
 
 
 def is_list(kind: pa.DataType) -> bool:

@@ -39,7 +39,7 @@ from lance_namespace_client.errors import (
 from ..core.errors import first_line
 from ..core.imports import load
 from ..tables.align import cast
-from .casts import is_list, may_overflow
+from .casts import MISFITS, is_list, may_overflow
 from .type_names import parse_types
 
 if TYPE_CHECKING:
@@ -340,7 +340,7 @@ def _cast(array: Any, field: pa.Field, *, safe: bool) -> Any:
                 raise
             return cast(array, field.type, safe=False)
     # Let Arrow decide, because each release supports different casts of nested and extension types.
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+    except MISFITS as error:
         raise TableSchemaValidationError(
             f"column {field.name}: a value of type {array.type} does not fit {field.type}: "
             f"{first_line(error)}"

@@ -16,6 +16,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.errors import first_line
+from ..distributed.casts import MISFITS
 from ..distributed.failures import protocol_error
 from .extras import load_extra
 
@@ -131,8 +132,6 @@ def table_failure(error: Exception, table: str) -> LanceNamespaceError:
     text = f"{table}: {first_line(error)}"
     if type(error).__name__ == "DeltaProtocolError" or _UNSUPPORTED.search(str(error)):
         return UnsupportedError(f"{text}; read the table with Spark instead: see import_tables")
-    if isinstance(
-        error, (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, ValueError)
-    ):
+    if isinstance(error, (*MISFITS, ValueError)):
         return TableSchemaValidationError(text)
     return protocol_error(error, f"reading {table}")

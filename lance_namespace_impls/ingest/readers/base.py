@@ -19,6 +19,7 @@ from attrs import field, frozen
 from lance_namespace_client.errors import TableSchemaValidationError
 
 from ...core.errors import first_line
+from ...distributed.casts import MISFITS
 from ...distributed.columns import compatible
 from ...distributed.failures import protocol_error
 from ...distributed.options import choice, option, whole_number, yes_no
@@ -288,7 +289,7 @@ def refused(
     except TableSchemaValidationError as error:
         raise TableSchemaValidationError(f"{file.name}: {error.message}") from error
     # Arrow reports unsupported content, such as a Parquet encoding, only during the read.
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, UnicodeError) as error:
+    except (*MISFITS, UnicodeError) as error:
         text = first_line(error)
         if match := _CSV_COLUMN.search(text):
             text = f"column {columns[int(match[1])]}: {_CSV_COLUMN.sub('', text)}"

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from lance_namespace_client.errors import TableSchemaValidationError
 
+from ...distributed.casts import MISFITS
 from .base import Format, Piece
 
 __all__ = ["read_piece"]
@@ -49,7 +50,7 @@ def _constant(file: str, name: str, text: str | None, kind: pa.DataType) -> pa.S
         return pa.scalar(None, kind)
     try:
         return pa.array([text]).cast(kind)[0]
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+    except MISFITS as error:
         raise TableSchemaValidationError(
             f"{file}: column {name}: the folder's value {text[:100]!r} is not of type {kind}"
         ) from error
