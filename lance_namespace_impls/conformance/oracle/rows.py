@@ -137,7 +137,7 @@ class RowRules(TableRules):
         def settle(answer: Any) -> None:
             if found[0] is not None:
                 fit = [r for r in found[0].records if matches(request.get("predicate"), r)]
-                same(answer.count, len(fit), f"rows of {request['id']}")
+                same(answer.count, len(fit), f"the rows in {request['id']}")
 
         return Granted(settle)
 
@@ -155,7 +155,7 @@ class RowRules(TableRules):
             if snapshot is None:
                 return
             columns = list(asked or snapshot.columns)
-            same(sorted(answer.column_names), sorted(columns), "columns of the rows")
+            same(sorted(answer.column_names), sorted(columns), "the columns of the rows")
             fit = [r for r in snapshot.records if matches(request.get("filter"), r)]
             expected = sorted(_row(record, columns) for record in fit)
             shown = sorted(_row(record, columns) for record in answer.to_pylist())
@@ -163,9 +163,9 @@ class RowRules(TableRules):
                 return
             first = next((a, b) for a, b in _paired(shown, expected) if a != b)
             raise Mismatch(
-                f"rows of {request['id']}",
-                f"{len(expected)}, {first[1]} among them",
-                f"{len(shown)}, {first[0]} in its place",
+                f"the rows in {request['id']}",
+                f"{len(expected)} rows including {first[1]}",
+                f"{len(shown)} rows with {first[0]} instead",
             )
 
         return Granted(settle)
