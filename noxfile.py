@@ -120,6 +120,13 @@ def real(session: nox.Session) -> None:
 
 
 @nox.session
+def deploy(session: nox.Session) -> None:
+    """Run all tests of the deployment files: Go builds helm and kubeconform, and buildah the image."""
+    install(session, "test", "clients", extras=FAST_EXTRAS)
+    run_pytest(session, "tests/deploy", "-m", "slow or not slow", *session.posargs)
+
+
+@nox.session
 @nox.parametrize("pyspark", ["4.1.4", "4.2.1"])
 def spark_matrix(session: nox.Session, pyspark: str) -> None:
     """Run the Spark tests on older releases of PySpark: `nox -s "spark_matrix(pyspark='4.1.4')"`."""

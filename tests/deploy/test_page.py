@@ -1,31 +1,40 @@
-"""docs/deploy.md: its options exist, its Kubernetes probes succeed, and its nginx setup works."""
+"""docs/deploy.md: its commands, files and values exist, and its nginx setup works."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
+import shlex
 import ssl
 import subprocess
 import time
-from pathlib import Path
 
 import httpx
+import jsonschema
 import pyarrow as pa
 import pytest
 import yaml
-from typer.testing import CliRunner
 
+from lance_namespace_client.operations import Action
 from lance_namespace_client.wire import STREAM_TYPE
-from lance_namespace_impls.cli.app import app
-from lance_namespace_impls.server import Access, ServerOptions, serving
+from lance_namespace_impls.server import (
+    Access,
+    Caller,
+    PolicyFile,
+    ServerOptions,
+    serving,
+)
 from tests.servers.certificates import Authority
 from tests.servers.echo import EchoNamespace, large_rows
 from tests.servers.ports import free_port
 from tests.servers.process import wait_until
 
-PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
+from .commands import DEPLOY, ROOT, parsed
+
+PAGE = ROOT / "docs" / "deploy.md"
 NGINX = os.environ.get("LANCE_NS_NGINX", "nginx")
 
 
@@ -33,26 +42,41 @@ def blocks(kind):
     return re.findall(rf"^```{kind}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def test_every_option_of_the_page_exists():
-    text = CliRunner().invoke(app, ["serve", "--help"], env={"COLUMNS": "300"}).output
-    page = "\n".join(blocks("sh")[:1] + blocks("ini") + blocks("yaml") + blocks("dockerfile")[-1:])
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page))
-    named -= set(re.findall(r"--[a-z-]+", "\n".join(re.findall(r"RUN .*|COPY .*", page))))
-    assert {"--workers", "--tokens", "--policy"} <= named
-    assert not {option for option in named if option not in text}
+def test_every_command_of_the_page_exists():
+    text = "\n".join(blocks("sh")).replace("\\\n", " ")
+    commands = re.findall(r"(?:^| )lance-ns ((?:serve|token|init) [^>\n]*)", text, re.MULTILINE)
+    assert len(commands) >= 3
+    for command in commands:
+        parsed(shlex.split(command))
 
 
-def test_the_manifest_uses_endpoints_of_the_server():
-    deployment, service = yaml.safe_load_all(blocks("yaml")[0])
-    container = deployment["spec"]["template"]["spec"]["containers"][0]
-    with serving(EchoNamespace()) as uri:
-        for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
-            path = container[probe]["httpGet"]["path"]
-            assert httpx.get(uri + path, headers={"host": "10.1.2.3"}).status_code == 200
-    assert service["spec"]["selector"] == deployment["spec"]["template"]["metadata"]["labels"]
-    assert container["securityContext"]["readOnlyRootFilesystem"] is True
-    grace = deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
-    assert grace >= 15 + 5
+def test_every_file_of_the_page_exists():
+    named = set(re.findall(r"\bdeploy/[\w./-]*\w", PAGE.read_text()))
+    assert {"deploy/Dockerfile", "deploy/compose", "deploy/helm/lance-ns"} <= named
+    assert not {path for path in named if not (ROOT / path).exists()}
+
+
+def test_the_values_of_the_page_fit_the_chart(tmp_path):
+    chart = DEPLOY / "helm" / "lance-ns"
+    (text,) = blocks("yaml")
+    values = yaml.safe_load(text)
+    jsonschema.validate(
+        yaml.safe_load((chart / "values.yaml").read_text()) | values,
+        json.loads((chart / "values.schema.json").read_text()),
+    )
+    policy = tmp_path / "policy.toml"
+    policy.write_text(values["policy"])
+    analyst = Caller("ana", groups=frozenset({"analysts"}))
+    assert PolicyFile(policy).allows(analyst, Action.READ, ("db", "t"))
+
+
+@pytest.mark.needs("systemd-analyze")
+def test_the_page_names_the_score_of_the_unit():
+    command = ["systemd-analyze", "security", "--offline=yes", "--no-pager"]
+    unit = DEPLOY / "systemd" / "lance-ns.service"
+    shown = subprocess.run([*command, str(unit)], capture_output=True, text=True, check=False)
+    score = re.search(r"exposure level for lance-ns.service: ([\d.]+)", shown.stdout)
+    assert score and f"rates the sandbox {score[1]} " in " ".join(PAGE.read_text().split())
 
 
 def needs_nginx(test):
