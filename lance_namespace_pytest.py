@@ -62,8 +62,8 @@ class Checks(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Return an item for each check; checks that examine all responses come last."""
-        from lance_namespace_impls.conformance.checks import load_all
         from lance_namespace_impls.conformance.requirement import CHECKS
+        from lance_namespace_impls.conformance.scenarios import load_all
 
         load_all()
         for check in sorted(CHECKS.values(), key=lambda check: check.run is None):

@@ -13,13 +13,13 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
-from .checks import load_all
 from .cleaning import CLEANING_SECONDS, clean_up
 from .exchange import Reply, Step
 from .lab import Failed, Lab, NotReached, Skipped, Target, TimeUp
 from .ledger import Entry, Ledger
 from .observe import Violation
 from .requirement import CHECKS, TIME_UP, Check, Result, chosen, require_matches
+from .scenarios import load_all
 from .shape import Shape
 from .shape_probe import find_shape
 from .standing import stands_on

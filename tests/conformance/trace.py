@@ -23,7 +23,6 @@ from attrs import define, field, frozen
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
 from lance_namespace_impls.conformance import lab as lab_module
-from lance_namespace_impls.conformance.checks import load_all
 from lance_namespace_impls.conformance.exchange import Reply, Step
 from lance_namespace_impls.conformance.lab import Lab, Target
 from lance_namespace_impls.conformance.ledger import MARK
@@ -35,6 +34,7 @@ from lance_namespace_impls.conformance.runner import (
     Options,
     Session,
 )
+from lance_namespace_impls.conformance.scenarios import load_all
 
 from .targets import memory
 from .wrong.mechanical import Fault
