@@ -19,6 +19,7 @@ from .lab import Failed, Lab, NotReached, Skipped, Target, TimeUp
 from .ledger import Entry, Ledger
 from .observe import Violation
 from .requirement import CHECKS, TIME_UP, Check, Result, chosen, require_matches
+from .run_order import in_run_order
 from .scenarios import load_all
 from .shape import Shape
 from .shape_probe import find_shape
@@ -249,7 +250,7 @@ class Session:
         """Run every check, then evaluate the requirements on all answers."""
         runners = [self._runner, *self._others]
         checks = list(CHECKS.values())
-        waiting = iter([check for check in checks if check.run is not None])
+        waiting = iter([check for check in in_run_order(checks) if check.run is not None])
         lock = threading.Lock()
 
         def work(runner: _Runner) -> None:

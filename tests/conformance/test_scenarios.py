@@ -1,4 +1,4 @@
-"""The layout of the checks."""
+"""The layout of the checks, and the order in which they run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import defaultdict
 
 from lance_namespace_impls.conformance import scenarios
 from lance_namespace_impls.conformance.requirement import CHECKS, Check
+from lance_namespace_impls.conformance.run_order import EXTENSIVE, in_run_order
 
 scenarios.load_all()
 RUN = [check for check in CHECKS.values() if check.run is not None]
@@ -48,3 +49,19 @@ def test_modules_of_checks_do_not_import_each_other() -> None:
         if getattr(value, "__module__", name) in names - {name}
     }
     assert imported == set()
+
+
+def test_extensive_checks_run_late_and_checks_of_all_answers_last() -> None:
+    names = {check.area for check in RUN} | {check.id.removeprefix("LN-") for check in RUN}
+    assert sorted(EXTENSIVE - names) == []
+    ordered = [check.id for check in in_run_order(CHECKS.values())]
+    assert sorted(ordered) == sorted(CHECKS)
+    some = (
+        "LN-TABLE-CREATE-001",
+        "LN-ROWS-INSERT-001",
+        "LN-NAME-017",
+        "LN-ALIKE-600",
+        "LN-SAFE-001",
+    )
+    places = [ordered.index(id) for id in some]
+    assert places == sorted(places)

@@ -28,6 +28,7 @@ from lance_namespace_impls.conformance.lab import Lab, Target
 from lance_namespace_impls.conformance.ledger import MARK
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import CHECKS, Result
+from lance_namespace_impls.conformance.run_order import in_run_order
 from lance_namespace_impls.conformance.runner import (
     CannotRunError,
     Finding,
@@ -125,7 +126,7 @@ def record(kind: str, skip: Iterable[str] = ()) -> Trace:
             lab.ledger.prefix = f"{MARK}00000000"
             session.start()
             calls["start"], seconds["start"] = recorder.calls, 0.0
-            for check in CHECKS.values():
+            for check in in_run_order(CHECKS.values()):
                 if check.run is not None:
                     recorder.calls = []
                     before = bench_of(lab)

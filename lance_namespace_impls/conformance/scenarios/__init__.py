@@ -62,7 +62,7 @@ MODULES = (
     "consistency.random_sequences",
     "consistency.equivalence",
 )
-"""In the order in which they run: extensive comparisons last."""
+"""In the order of reports. `run_order` runs checks that send few calls first."""
 
 
 def load_all() -> None:
