@@ -50,9 +50,11 @@ def state(lab: Lab, table: list[str]) -> dict[str, Any]:
         k: described.get(k) for k in ("location", "version", "schema", "properties", "metadata")
     }
     for operation, key in (
-        ("ListTableTags", "tags"), ("ListTableBranches", "branches"),
-        ("ListTableIndices", "indexes"), ("ListTableVersions", "versions"),
-    ):  # fmt: skip
+        ("ListTableTags", "tags"),
+        ("ListTableBranches", "branches"),
+        ("ListTableIndices", "indexes"),
+        ("ListTableVersions", "versions"),
+    ):
         reply = lab.call(operation, id=table)
         found = (reply.answer or {}).get(key) if reply.succeeded else None
         told[key] = sorted(found, key=repr) if isinstance(found, list) else found

@@ -377,9 +377,11 @@ def one_name(lab: Lab) -> None:
         "of the second of two tables of one name",
     )
     for operation, request in (
-        ("DeleteFromTable", {"predicate": "id < 3"}), ("DeleteTableTag", {"tag": "t"}),
-        ("DropTableIndex", {"index_name": "by"}), ("DropTable", {}),
-    ):  # fmt: skip
+        ("DeleteFromTable", {"predicate": "id < 3"}),
+        ("DeleteTableTag", {"tag": "t"}),
+        ("DropTableIndex", {"index_name": "by"}),
+        ("DropTable", {}),
+    ):
         lab.call(operation, id=one, **request)
     same_facts(
         lab,

@@ -270,8 +270,9 @@ def all_tables(lab: Lab) -> None:
        capabilities=["tables"])  # fmt: skip
 def all_tables_once(lab: Lab) -> None:
     lab.any_table()
-    found = [name for name in lab.walk("ListAllTables", "tables", limit=5)
-             if lab.ledger.prefix in name]  # fmt: skip
+    found = [
+        name for name in lab.walk("ListAllTables", "tables", limit=5) if lab.ledger.prefix in name
+    ]
     lab.same(sorted(found), sorted(set(found)), "the identifiers")
 
 

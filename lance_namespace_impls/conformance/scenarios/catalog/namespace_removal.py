@@ -58,9 +58,10 @@ def with_contents(lab: Lab) -> tuple[list[str], list[str], str]:
     identifier = lab.new_namespace()
     child = [*identifier, lab.ledger.fresh()]
     for operation, data, look in (
-        ("DeclareTable", None, "TableExists"), ("CreateTable", plain(1), "TableExists"),
+        ("DeclareTable", None, "TableExists"),
+        ("CreateTable", plain(1), "TableExists"),
         ("CreateNamespace", None, "NamespaceExists"),
-    ):  # fmt: skip
+    ):
         reply = lab.call(operation, data, id=child)
         if reply.succeeded:
             return identifier, child, look

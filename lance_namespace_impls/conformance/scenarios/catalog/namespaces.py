@@ -271,9 +271,10 @@ def missing_parent_in_every_mode(lab: Lab) -> None:
     where = lab.ok("DescribeTable", id=table).get("location")
     lab.given("DeregisterTable", id=table)
     for operation, data, more in (
-        ("CreateNamespace", None, {}), ("CreateTable", plain(1), {}),
+        ("CreateNamespace", None, {}),
+        ("CreateTable", plain(1), {}),
         ("RegisterTable", None, {"location": where}),
-    ):  # fmt: skip
+    ):
         for mode in _EVERY_MODE:
             missing, request = lab.namespace_id(), {**more, "mode": mode}
             lab.ledger.made("namespace", tuple(missing))  # a target may create it implicitly
@@ -451,8 +452,9 @@ def alter_unsets(lab: Lab) -> None:
        capabilities=["namespaces"])  # fmt: skip
 def alter_answers(lab: Lab) -> None:
     identifier = with_properties(lab)
-    answer = lab.maybe("AlterNamespace", id=identifier, set_properties={"owner": "bob"},
-                       unset_properties=["note"])  # fmt: skip
+    answer = lab.maybe(
+        "AlterNamespace", id=identifier, set_properties={"owner": "bob"}, unset_properties=["note"]
+    )
     found = answer.get("properties") or {}
     lab.has(found, {"owner": "bob"}, "the answer's properties")
     lab.that("note" not in found, "no property that was removed", found)

@@ -17,9 +17,11 @@ MANY = 105
 """More names than fit on one page of a server with 50 or 100 names per page."""
 _TOKEN_AND_LIMIT = "rest.yaml, PageToken and PageLimit"
 _OF_TABLES = (
-    ("ListTableVersions", "versions"), ("ListTableTags", "tags"),
-    ("ListTableBranches", "branches"), ("ListTableIndices", "indexes"),
-)  # fmt: skip
+    ("ListTableVersions", "versions"),
+    ("ListTableTags", "tags"),
+    ("ListTableBranches", "branches"),
+    ("ListTableIndices", "indexes"),
+)
 _CHANGING = {"tags": "ListTableTags", "branches": "ListTableBranches", "indexes": "ListTableIndices",
              "tables": "ListTables", "namespaces": "ListNamespaces"}  # fmt: skip
 _NAMES = ["b1", "b2", "b3", "b4", "b5", "b6"]
@@ -228,8 +230,9 @@ def tag_pages(lab: Lab) -> None:
     table = lab.new_table()
     for name in ("one", "three", "two"):
         lab.given("CreateTableTag", id=table, tag=name, version=1)
-    lab.same(sorted(_walk_map(lab, "ListTableTags", "tags", table)), ["one", "three", "two"],
-             "the tags")  # fmt: skip
+    lab.same(
+        sorted(_walk_map(lab, "ListTableTags", "tags", table)), ["one", "three", "two"], "the tags"
+    )
 
 
 @check("LN-PAGE-016",
@@ -252,8 +255,9 @@ def index_pages(lab: Lab) -> None:
     table = lab.new_table()
     for name, column in (("one", "id"), ("two", "name")):
         lab.given("CreateTableScalarIndex", id=table, column=column, index_type="BTREE", name=name)
-    lab.same(sorted(_walk_map(lab, "ListTableIndices", "indexes", table)), ["one", "two"],
-             "the indices")  # fmt: skip
+    lab.same(
+        sorted(_walk_map(lab, "ListTableIndices", "indexes", table)), ["one", "two"], "the indices"
+    )
 
 
 @check("LN-PAGE-018",
@@ -487,8 +491,9 @@ def pages_without_declared(lab: Lab) -> None:
         lab.maybe("CreateTable", plain(1), id=[*parent, name], mode="Overwrite")
     # The whole catalog may be large, so its pages have a higher limit.
     for operation, limit, request in (
-        ("ListTables", 1, {"id": parent}), ("ListAllTables", 5, {}),
-    ):  # fmt: skip
+        ("ListTables", 1, {"id": parent}),
+        ("ListAllTables", 5, {}),
+    ):
         found = lab.walk(operation, "tables", limit=limit, include_declared=False, **request)
         last = [name.rpartition("$")[2] for name in found]
         lab.same(sorted(n for n in last if n in {*due, *declared}), sorted(due), operation)

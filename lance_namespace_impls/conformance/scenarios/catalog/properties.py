@@ -13,8 +13,14 @@ from ...rows import people, plain, stream
 _TABLES = ["tables"]
 _OLD = {"old": "1", "both": "1"}
 _OURS = {*_OLD, "late", "new"}
-_TABLE_WAYS = ("CreateTable", "CreateTable in mode Overwrite", "DeclareTable", "RegisterTable", "AlterTable",
-         "RegisterTable in mode Overwrite")  # fmt: skip
+_TABLE_WAYS = (
+    "CreateTable",
+    "CreateTable in mode Overwrite",
+    "DeclareTable",
+    "RegisterTable",
+    "AlterTable",
+    "RegisterTable in mode Overwrite",
+)
 _VALUES = {"plain": "1", "empty": "", "space": " a  b ", "lines": "a\nb\tc", "wide": "sch\u00f6n \U0001f600",
            "json": '{"a": [1, null]}', "number": "007", "word": "null", "true": "True",
            "long": "x" * 3000, "Upper.Key-with:signs/and space": "v", "schl\u00fcssel": "\u00e9",

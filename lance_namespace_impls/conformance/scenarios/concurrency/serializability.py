@@ -223,8 +223,10 @@ def meeting(lab: Lab) -> None:
         a, b = {"id": lab.table_id()}, {"id": lab.table_id()}
         add, more = ({"name": name, "expression": "id + 1"} for name in ("c1", "c2"))
         calls = {
-            "drop": Call("DropTable", a), "leave": Call("DeregisterTable", a),
-            "declare": Call("DeclareTable", a), "claim": Call("DeclareTable", b),
+            "drop": Call("DropTable", a),
+            "leave": Call("DeregisterTable", a),
+            "declare": Call("DeclareTable", a),
+            "claim": Call("DeclareTable", b),
             "move": Call("RenameTable", {**a, "new_table_name": b["id"][-1]}),
             "back": Call("RenameTable", {**b, "new_table_name": a["id"][-1]}),
             "add": Call("AlterTableAddColumns", {**a, "new_columns": [add]}),
@@ -233,7 +235,7 @@ def meeting(lab: Lab) -> None:
             "restore": Call("RestoreTable", {**a, "version": 1}),
             "insert": Call("InsertIntoTable", {**a, "mode": "append"}, people_of(4)),
             "delete": Call("DeleteFromTable", {**a, "predicate": "id = 1"}),
-        }  # fmt: skip
+        }
         asked = [calls[name] for name in pair.split()]
         before, reads = [calls["declare"]], [Call("DescribeTable", a), Call("DescribeTable", b)]
         if _PAIRS.index(pair) > 5:

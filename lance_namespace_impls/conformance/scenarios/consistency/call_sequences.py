@@ -156,8 +156,10 @@ def columns(place: Place) -> Course:
         ({"unit": None}, False),
         ({"more": "1"}, True),
     ):
-        yield _call("UpdateFieldMetadata",
-                    updates=[{"path": "id", "metadata": metadata, "replace": replace}])  # fmt: skip
+        yield _call(
+            "UpdateFieldMetadata",
+            updates=[{"path": "id", "metadata": metadata, "replace": replace}],
+        )
         yield _described()
     for metadata in ({"origin": "kit"}, {"by": "b"}):
         yield "UpdateTableSchemaMetadata", None, {"metadata": metadata}

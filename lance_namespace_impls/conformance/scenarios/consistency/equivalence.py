@@ -20,11 +20,15 @@ from ...rows import people, plain, stream
 from ...table_state import furnished, state, unchanged
 from .call_sequences import COURSES, ON_A_BRANCH, STARTED, Call, Course, namespace_calls, shifted
 
-_SOURCE = ("rest.yaml, the descriptions of the operations, which make no difference between tables; "
-           'protocol semantics, "Identifiers"')  # fmt: skip
+_SOURCE = (
+    "rest.yaml, the descriptions of the operations, which make no difference between tables; "
+    'protocol semantics, "Identifiers"'
+)
 _TABLES = ["tables"]
-_NAMESPACE_SOURCE = ("rest.yaml, the operations on namespaces, which make no difference between them; "
-           'protocol semantics, "Modes"')  # fmt: skip
+_NAMESPACE_SOURCE = (
+    "rest.yaml, the operations on namespaces, which make no difference between them; "
+    'protocol semantics, "Modes"'
+)
 
 
 _ROWS = stream(people(*STARTED))
@@ -199,8 +203,9 @@ def _refusals(lab: Lab, place: Place, reply: Reply) -> None:
         lab.call(operation, data, id=place.table, **request)
 
 
-def gone_through(lab: Lab, places: list[Place], course: Callable[[Place], Course],
-         between: Between = nothing) -> list[Told]:  # fmt: skip
+def gone_through(
+    lab: Lab, places: list[Place], course: Callable[[Place], Course], between: Between = nothing
+) -> list[Told]:
     """Run a course on each place, interleaved if there are several; return results by place."""
     going = [course(place) for place in places]
     found: list[Told] = [[] for _ in places]

@@ -352,8 +352,9 @@ def restores(lab: Lab) -> None:
     lab.ok("RestoreTable", id=table, version=1)
     lab.same(lab.count(table), len(PEOPLE), "the number of rows")
     before = lab.query(table).column_names
-    lab.ok("AlterTableAddColumns", id=table,
-           new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
+    lab.ok(
+        "AlterTableAddColumns", id=table, new_columns=[{"name": "twice", "expression": "id * 2"}]
+    )
     lab.same(lab.query(table).column_names, [*before, "twice"], "the columns")
 
 
@@ -403,9 +404,10 @@ def found_once_made(lab: Lab, identifier: list[str], kind: str, make: Callable[[
     """Call all operations that read an object before and after its creation, and after its drop."""
     parts = {"table": "/v1/table/{id}/", "namespace": "/v1/namespace/{id}/"}
     reads = [
-        row.name for row in OPERATIONS.values()
+        row.name
+        for row in OPERATIONS.values()
         if row.action is Action.READ and row.path.startswith(parts[kind])
-    ]  # fmt: skip
+    ]
 
     def missing() -> list[str]:
         replies = {name: sensible_call(lab, name, identifier) for name in reads}

@@ -140,9 +140,10 @@ def operators(lab: Lab) -> None:
         for spelling in (operator, operator.lower(), operator.upper()):
             match = {"terms": "red apple", "column": "words", "operator": spelling}
             for query in (
-                {"match": match}, {"multi_match": {"match_queries": [match]}},
+                {"match": match},
+                {"multi_match": {"match_queries": [match]}},
                 {"boolean": {"must": [{"match": match}], "must_not": [], "should": []}},
-            ):  # fmt: skip
+            ):
                 reply = lab.call("QueryTable", id=table, vector=lab.no_vector(), k=9,
                                  full_text_query={"structured_query": {"query": query}})  # fmt: skip
                 lab.may_refuse(reply)

@@ -44,10 +44,12 @@ def no_other_kind(lab: Lab) -> None:
     parent = list(lab.shape.namespace_parent or ())
     setting = {"setPropertyAction": {"key": "a", "value": "b"}}
     calls: tuple[tuple[str, list[str], dict[str, Any]], ...] = (
-        ("AlterNamespace", parent, {"set_properties": {"a": "b"}}), ("DropNamespace", parent, {}),
-        ("DescribeNamespace", parent, {}), ("CreateNamespace", parent, {"mode": "sometimes"}),
+        ("AlterNamespace", parent, {"set_properties": {"a": "b"}}),
+        ("DropNamespace", parent, {}),
+        ("DescribeNamespace", parent, {}),
+        ("CreateNamespace", parent, {"mode": "sometimes"}),
         ("AlterTransaction", [], {"actions": [setting]}),
-    )  # fmt: skip
+    )
     for operation, above, request in calls:
         name = [*above, lab.ledger.fresh()]
         if lab.call(operation, id=name, **request).succeeded:
@@ -227,10 +229,12 @@ def namespaces(lab: Lab) -> None:
         ("CreateNamespace", {"properties": {"owner": "bob"}}),
         ("CreateNamespace", {"mode": "sometimes", "properties": {"owner": "bob"}}),
         ("CreateNamespace", {"mode": "Overwrite", "properties": {"owner": "bob"}}),
-        ("DropNamespace", {}), ("DropNamespace", {"mode": "Skip"}),
-        ("DropNamespace", {"mode": "sometimes"}), ("DropNamespace", {"behavior": "sometimes"}),
+        ("DropNamespace", {}),
+        ("DropNamespace", {"mode": "Skip"}),
+        ("DropNamespace", {"mode": "sometimes"}),
+        ("DropNamespace", {"behavior": "sometimes"}),
         ("AlterNamespace", both),
-    ):  # fmt: skip
+    ):
         if not full and "mode" in request and request["mode"] != "sometimes":
             continue
         if not full and operation == "DropNamespace" and not request:
@@ -353,10 +357,12 @@ _BROKEN = stream(people(*range(50, 99)))[:-400]
 _DOUBLE = stream(pa.table([[1], [2]], names=["x", "x"]))
 
 _OVER: tuple[Refusal, ...] = (
-    ("CreateTable", plain(9), {"mode": "ExistOk", **_MORE}), ("CreateTable", plain(9), _MORE),
+    ("CreateTable", plain(9), {"mode": "ExistOk", **_MORE}),
+    ("CreateTable", plain(9), _MORE),
     ("CreateTable", _BROKEN, {"mode": "Overwrite", **_MORE}),
-    ("CreateTable", _DOUBLE, {"mode": "Overwrite", **_MORE}), ("DeclareTable", None, _MORE),
-)  # fmt: skip
+    ("CreateTable", _DOUBLE, {"mode": "Overwrite", **_MORE}),
+    ("DeclareTable", None, _MORE),
+)
 
 
 def _over(lab: Lab) -> tuple[Refusal, ...]:
@@ -400,11 +406,13 @@ def over_a_table(lab: Lab) -> None:
 
 
 _HALF: tuple[Refusal, ...] = (
-    ("InsertIntoTable", _BROKEN, {}), ("InsertIntoTable", b"no stream", {"mode": "overwrite"}),
+    ("InsertIntoTable", _BROKEN, {}),
+    ("InsertIntoTable", b"no stream", {"mode": "overwrite"}),
     ("InsertIntoTable", stream(people(1)), {"mode": "sometimes"}),
     ("MergeInsertIntoTable", _BROKEN, {"on": "id", "when_not_matched_insert_all": True}),
-    ("CreateTableTag", None, {"tag": "t", "version": 1}), ("CreateTable", _BROKEN, _MORE),
-)  # fmt: skip
+    ("CreateTableTag", None, {"tag": "t", "version": 1}),
+    ("CreateTable", _BROKEN, _MORE),
+)
 
 
 @check("LN-WHOLE-061", "A declared table stays declared and keeps its location and properties "
@@ -430,8 +438,10 @@ def over_a_branch(lab: Lab) -> None:
     table = furnished(lab)
     lab.maybe("DeleteFromTable", id=table, predicate="id = 1", **_SIDE)
     whole = state(lab, table)
-    reads = [(name, {**_SIDE, **FULL} if name == "DescribeTable" else _SIDE)
-             for name in ("QueryTable", "DescribeTable", "ListTableIndices")]  # fmt: skip
+    reads = [
+        (name, {**_SIDE, **FULL} if name == "DescribeTable" else _SIDE)
+        for name in ("QueryTable", "DescribeTable", "ListTableIndices")
+    ]
     went = _stays(lab, lambda: facts(lab, table, reads), table, [
         (name, data, {**more, **_SIDE}) for name, data, more in _REFUSED
         if name not in ("CreateTable", "RegisterTable", "AlterTable", "RenameTable")

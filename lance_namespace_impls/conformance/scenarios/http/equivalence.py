@@ -234,7 +234,7 @@ def same_effect(lab: Lab) -> None:
         ("DeleteFromTable", {"predicate": "id = 2"}, [1, 3]),
         ("UpdateTable", {"predicate": "id = 3", "updates": [["id", "id + 4"]]}, [1, 7]),
         ("RestoreTable", {"version": 1}, [1, 2, 3]),
-    ):  # fmt: skip
+    ):
         reply = raw(lab, operation, f"/{operation}", {"id": table, **request}, method="POST")
         if reply.code == 0:
             continue

@@ -73,7 +73,7 @@ def error_fields(lab: Lab) -> None:
         ("CreateTable", create, b"no rows", options, _ARROW),
         ("CreateTable", create, plain(1), options | {"mode": "perhaps"}, _ARROW),
         ("NamespaceExists", f"/v1/namespace/{joined(lab.table_id())}/exists", who, {}, JSON),
-    ):  # fmt: skip
+    ):
         reply = raw(lab, name, path, body, query=query, headers=headers)
         text = reply.exchange.body.decode(errors="replace") if reply.exchange else ""
         lab.that(secret not in text, "no secret in an answer", text.replace(secret, "***"))
@@ -93,8 +93,9 @@ def error_fields(lab: Lab) -> None:
        capabilities=["http"], changes=False)  # fmt: skip
 def bad_token(lab: Lab) -> None:
     headers = {"Authorization": "Bearer not-a-token-of-this-server"}
-    reply = raw(lab, "ListNamespaces", "/v1/namespace/%24/list", query={"limit": "1"},
-                headers=headers)  # fmt: skip
+    reply = raw(
+        lab, "ListNamespaces", "/v1/namespace/%24/list", query={"limit": "1"}, headers=headers
+    )
     if reply.succeeded or reply.code in (0, 13):
         raise Skipped("the server asks for no credentials")
     lab.must_fail(reply, [15, 16])

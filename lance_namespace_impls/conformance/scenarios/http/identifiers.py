@@ -200,10 +200,11 @@ def bad_namespaces(lab: Lab) -> None:
     bad: list[Any] = [b"{", b"[1]", b'"text"', {"id": {"a": "b"}}]
     for name, action, path, more in (
         ("CreateNamespace", "create", new, [{"properties": ["a"]}, {"mode": {"a": 1}}]),
-        ("DescribeNamespace", "describe", first, []), ("NamespaceExists", "exists", first, []),
+        ("DescribeNamespace", "describe", first, []),
+        ("NamespaceExists", "exists", first, []),
         ("AlterNamespace", "alter", first, [{"set_properties": ["a"]}, {"unset_properties": "a"}]),
         ("DropNamespace", "drop", first, [{"behavior": ["Cascade"]}, {"mode": {"a": 1}}]),
-    ):  # fmt: skip
+    ):
         for body in (*bad, *more, {"id": second}, {"id": [*path, x]}):
             reply = raw(lab, name, f"/v1/namespace/{joined(path)}/{action}", body, headers=JSON)
             lab.must_fail(reply, [0, 13] if name == "AlterNamespace" else [13])

@@ -87,7 +87,7 @@ CALLS: dict[str, tuple[bytes | None, dict[str, Any]]] = {
     "AlterTable": (None, {"set_properties": {"k": "v"}}),
     "DeregisterTable": (None, {}),
     "DropTable": (None, {}),
-}  # fmt: skip
+}
 """Calls on a table with their required fields; the calls that remove the table come last."""
 
 

@@ -90,8 +90,9 @@ def other_methods(lab: Lab) -> None:
         ("DeregisterTable", table_path(lab, table, "deregister"), {}),
         ("DeleteFromTable", table_path(lab, table, "delete"), {"predicate": "id = 1"}),
         ("InsertIntoTable", table_path(lab, table, "insert"), plain(3)),
-        ("ListTables", listing, None), ("DropTable", table_path(lab, table, "drop"), None),
-    ):  # fmt: skip
+        ("ListTables", listing, None),
+        ("DropTable", table_path(lab, table, "drop"), None),
+    ):
         for verb in ("HEAD", "PUT", "DELETE", "OPTIONS", *(["GET"] if path != listing else [])):
             reply = raw(lab, name, path, body, method=verb, by_itself=False)
             status = reply.exchange.status if reply.exchange else 0

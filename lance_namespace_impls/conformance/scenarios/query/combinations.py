@@ -200,9 +200,11 @@ def scans(lab: Lab) -> None:
         if "column_aliases" in columns:
             aliases = columns["column_aliases"]
             lab.same(sorted(names), sorted(aliases), f"the columns of {what}")
-            lab.same([{k: r[k] for k in aliases} for r in found.to_pylist()],
-                     [{k: {**r, "x / 2": r["x"] / 2}[of_] for k, of_ in aliases.items()} for r in due],
-                     f"the rows of {what}")  # fmt: skip
+            lab.same(
+                [{k: r[k] for k in aliases} for r in found.to_pylist()],
+                [{k: {**r, "x / 2": r["x"] / 2}[of_] for k, of_ in aliases.items()} for r in due],
+                f"the rows of {what}",
+            )
         else:
             lab.same(names, columns.get("column_names") or _SCHEMA.names, f"the columns of {what}")
             given = [{k: r[k] for k in names} for r in found.to_pylist()]

@@ -69,8 +69,9 @@ def columns(lab: Lab) -> None:
 @check("LN-QUERY-006", "A vector query returns the nearest rows, nearest first.", _QUERY,
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def vector(lab: Lab) -> None:
-    found = lab.query(lab.shared_table(), vector={"single_vector": [7.2, 0.0]}, k=3,
-                      vector_column="vec")  # fmt: skip
+    found = lab.query(
+        lab.shared_table(), vector={"single_vector": [7.2, 0.0]}, k=3, vector_column="vec"
+    )
     lab.same(found.column("id").to_pylist(), [7, 8, 6], "the ids")
 
 
@@ -162,8 +163,9 @@ def repeated(lab: Lab) -> None:
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def vector_length(lab: Lab) -> None:
     vector = {"single_vector": [1.0, 0.0, 0.0]}
-    lab.refused("QueryTable", [13, 20], id=lab.shared_table(), k=1, vector=vector,
-                vector_column="vec")  # fmt: skip
+    lab.refused(
+        "QueryTable", [13, 20], id=lab.shared_table(), k=1, vector=vector, vector_column="vec"
+    )
 
 
 @check("LN-QUERY-025",
@@ -181,11 +183,13 @@ def _angles(lab: Lab) -> list[str]:
     """Return a table whose nearest row by distance is not the nearest row by angle."""
     table = lab.table_id()
     kind = pa.list_(pa.float32(), 2)
-    rows = pa.table({
-        "id": pa.array([1, 2, 3], pa.int64()),
-        "vec": pa.array([[10.0, 0.0], [0.0, 1.0], [3.0, 3.0]], kind),
-        "other": pa.array([[0.0, 9.0], [0.0, 9.0], [1.0, 0.0]], kind),
-    })  # fmt: skip
+    rows = pa.table(
+        {
+            "id": pa.array([1, 2, 3], pa.int64()),
+            "vec": pa.array([[10.0, 0.0], [0.0, 1.0], [3.0, 3.0]], kind),
+            "other": pa.array([[0.0, 9.0], [0.0, 9.0], [1.0, 0.0]], kind),
+        }
+    )
     lab.given("CreateTable", stream(rows), id=table)
     return table
 
@@ -447,10 +451,12 @@ def plan_of_version_and_search(lab: Lab) -> None:
         told.append(brief)
     lab.that(told[0] != told[1], "another plan for a search than for a scan", told[0][:300])
     for wrong, codes in (
-        ({"vector_column": "nothing"}, [12, 13]), ({"vector": {"single_vector": [1.0]}}, [13]),
-        ({"columns": {"column_names": ["score"]}}, NO_COLUMN), ({"filter": "id > > 1"}, [13]),
+        ({"vector_column": "nothing"}, [12, 13]),
+        ({"vector": {"single_vector": [1.0]}}, [13]),
+        ({"columns": {"column_names": ["score"]}}, NO_COLUMN),
+        ({"filter": "id > > 1"}, [13]),
         ({"filter": "score > 1", "version": before + 1}, [12, 13]),
-    ):  # fmt: skip
+    ):
         asked = {**near, **wrong}
         lab.refused("ExplainTableQueryPlan", codes, id=table, query=asked)
         reply = lab.call("AnalyzeTableQueryPlan", id=table, **asked)

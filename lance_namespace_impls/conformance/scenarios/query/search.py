@@ -237,11 +237,12 @@ def exactly_one(lab: Lab) -> None:
         "structured_query": {"query": {"match": {"terms": "n1"}}},
     }
     for request in (
-        {"vector": lab.no_vector(), "columns": both}, {"vector": lab.no_vector(), "full_text_query": text},
+        {"vector": lab.no_vector(), "columns": both},
+        {"vector": lab.no_vector(), "full_text_query": text},
         {"vector": {**vector, "multi_vector": [[1.0, 0.0]]}},
         {"vector": vector, "minimum_nprobes": 5, "maximum_nprobes": 2},
         {"vector": {"single_vector": [1.0, 0.0, 0.0]}},
-    ):  # fmt: skip
+    ):
         lab.refused("QueryTable", [13], id=table, k=1, **request)
 
 
@@ -347,11 +348,13 @@ def columns(lab: Lab) -> None:
     built(lab, table)
     hen = [{"match": {"terms": "hen", "column": c}}["match"] for c in ("text", "title")]
     for query, due in (
-        (text("hen", columns=["text"]), [2]), (text("hen", columns=["title"]), [1]),
-        (text("hen"), [1, 2]), (text("hen", columns=["text", "title"]), [1, 2]),
+        (text("hen", columns=["text"]), [2]),
+        (text("hen", columns=["title"]), [1]),
+        (text("hen"), [1, 2]),
+        (text("hen", columns=["text", "title"]), [1, 2]),
         (tree(multi_match={"match_queries": hen}), [1, 2]),
         (tree(multi_match={"match_queries": hen[:1]}), [2]),
-    ):  # fmt: skip
+    ):
         lab.same(words(lab, table, query), due, f"the ids for {query}")
 
 
@@ -564,11 +567,13 @@ def wrong_nodes(lab: Lab) -> None:
     two = text("red", columns=["text", "no"])
     lab.refused("QueryTable", [0, *NO_COLUMN], **request, full_text_query=two)
     for code, bad in (
-        (13, {}), (13, {**_RED, "multi_match": {"match_queries": parts}}), (12, lost),
+        (13, {}),
+        (13, {**_RED, "multi_match": {"match_queries": parts}}),
+        (12, lost),
         (13, {"match": {**_RED["match"], "operator": "Xor"}}),
         (12, {"phrase": {"terms": "red fox", "column": "nothing"}}),
         (12, {"multi_match": {"match_queries": [*parts, lost["match"]]}}),
-    ):  # fmt: skip
+    ):
         nodes = (bad, joined([_RED], [bad]), joined((), (), [_FOX, bad]), lowered(_RED, bad))
         for node in nodes:
             lab.refused("QueryTable", [0, code, 13], **request, full_text_query=tree(**node))
@@ -618,9 +623,11 @@ def best_first(lab: Lab) -> None:
         some = ids_in_order(lab, table, **foxes, k=1, filter="id <> 1", prefilter=before)
         lab.same(some, due, f"the best with a filter, prefilter {before}")
     for terms, more, least, most in (
-        ("quartx", {"fuzziness": 1}, 3, 3), ("quartx", {"fuzziness": 1, "max_expansions": 2}, 1, 2),
-        ("quarxx", {"fuzziness": 1}, 0, 0), ("quarxx", {"fuzziness": 2}, 3, 3),
-    ):  # fmt: skip
+        ("quartx", {"fuzziness": 1}, 3, 3),
+        ("quartx", {"fuzziness": 1, "max_expansions": 2}, 1, 2),
+        ("quarxx", {"fuzziness": 1}, 0, 0),
+        ("quarxx", {"fuzziness": 2}, 3, 3),
+    ):
         asked = tree(match={"terms": terms, "column": "text", **more})
         some = ids_in_order(lab, table, full_text_query=asked)
         lab.that(least <= len(some) <= most, f"up to {most} ids with {more}", some)

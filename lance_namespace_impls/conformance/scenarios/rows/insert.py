@@ -163,8 +163,10 @@ def declared_counts(lab: Lab) -> None:
 def declared_filled(lab: Lab) -> None:
     merge = {"on": "id", "when_not_matched_insert_all": True}
     for operation, request in (
-        ("InsertIntoTable", {}), ("InsertIntoTable", {"mode": "overwrite"}), ("MergeInsertIntoTable", merge),
-    ):  # fmt: skip
+        ("InsertIntoTable", {}),
+        ("InsertIntoTable", {"mode": "overwrite"}),
+        ("MergeInsertIntoTable", merge),
+    ):
         table = lab.new_declared()
         reply = lab.call(operation, stream(people(1, 2)), id=table, **request)
         if not reply.succeeded:
@@ -189,8 +191,9 @@ def declared_by_every_write(lab: Lab) -> None:
         *(("InsertIntoTable", {"mode": mode}) for mode in ("append", "overwrite", "OVERWRITE")),
         *(("MergeInsertIntoTable", {"on": "id", flag: True}) for flag in _FLAGS),
         ("MergeInsertIntoTable", {"on": ["id", "name"], **dict.fromkeys(_FLAGS, True)}),
-        ("CreateTable", {}), ("CreateTable", {"mode": "Overwrite"}),
-    ]  # fmt: skip
+        ("CreateTable", {}),
+        ("CreateTable", {"mode": "Overwrite"}),
+    ]
     made: dict[str, list[bool]] = {}
     for operation, request in writes:
         table = lab.new_declared()
@@ -255,7 +258,7 @@ def one_version(lab: Lab) -> None:
         ("DeleteFromTable", None, {"predicate": "id IN (1, 6)"}),
         ("InsertIntoTable", stream(people(8, 9), batch_rows=1), {"mode": "overwrite"}),
         ("DeleteFromTable", None, {"predicate": "true"}),
-    ):  # fmt: skip
+    ):
         before, rows = newest_version(lab, table), ids_and_names(lab, table)
         lab.ok(operation, data, id=table, **request)
         lab.same(newest_version(lab, table), before + 1, f"the version after {operation}")

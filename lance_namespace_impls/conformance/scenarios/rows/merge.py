@@ -106,8 +106,9 @@ def merge_filter(lab: Lab) -> None:
        "MergeInsertIntoTable", "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def merge_no_key(lab: Lab) -> None:
     table = lab.new_table()
-    lab.refused("MergeInsertIntoTable", [13], stream(people(11)), id=table,
-                when_not_matched_insert_all=True)  # fmt: skip
+    lab.refused(
+        "MergeInsertIntoTable", [13], stream(people(11)), id=table, when_not_matched_insert_all=True
+    )
     lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
@@ -144,8 +145,9 @@ def delete_filter(lab: Lab) -> None:
 def merge_inserts_only(lab: Lab) -> None:
     table = lab.new_table()
     changed = people(1, 30).set_column(1, "name", pa.array(["changed", "new"]))
-    lab.ok("MergeInsertIntoTable", stream(changed), id=table, on="id",
-           when_not_matched_insert_all=True)  # fmt: skip
+    lab.ok(
+        "MergeInsertIntoTable", stream(changed), id=table, on="id", when_not_matched_insert_all=True
+    )
     found = {row["id"]: row["name"] for row in lab.query(table).to_pylist()}
     lab.same((found.get(1), found.get(30)), ("n1", "new"), "the names")
     lab.same(len(found), len(ALL) + 1, "the number of rows")
@@ -181,8 +183,9 @@ def conditions_alone(lab: Lab) -> None:
            when_matched_update_all_filt="target.id > 0",
            when_not_matched_by_source_delete_filt="id < 3")  # fmt: skip
     found = {row["id"]: row["name"] for row in lab.query(table).to_pylist()}
-    right = [{1: name, **rest, 3: "n3", 9: "new"}
-             for name in ("n1", "new") for rest in ({}, {2: "n2"})]  # fmt: skip
+    right = [
+        {1: name, **rest, 3: "n3", 9: "new"} for name in ("n1", "new") for rest in ({}, {2: "n2"})
+    ]
     lab.that(found in right, "the names by id as without the conditions or with their flags", found)
 
 

@@ -48,13 +48,15 @@ TYPES: dict[str, pa.Array] = {
     "micros": pa.array([0, -1, 2**50], pa.timestamp("us")),
     "utc": pa.array([0, -1, 2**50], pa.timestamp("us", tz="UTC")),
     "millis": pa.array([0, -1, 2**40], pa.timestamp("ms")),
-    "money": pa.array([Decimal("12345678901234567.89"), Decimal("-0.01"), None], pa.decimal128(20, 2)),
+    "money": pa.array(
+        [Decimal("12345678901234567.89"), Decimal("-0.01"), None], pa.decimal128(20, 2)
+    ),
     "list": pa.array([[1, None, 3], [], [2**31 - 1]], pa.list_(pa.int32())),
     "texts": pa.array([["a", ""], [None], []], pa.list_(pa.string())),
     "vector": pa.array([[0.5, -1.5], [0.0, 0.0], [1e30, 1.0]], pa.list_(pa.float32(), 2)),
     "struct": pa.array([{"a": 1, "b": "x"}, {"a": None, "b": ""}, {"a": -1, "b": None}]),
     "nested": pa.array([{"l": [{"z": 1}]}, {"l": []}, {"l": [{"z": None}]}]),
-}  # fmt: skip
+}
 
 
 def _kind(type: pa.DataType) -> str:
@@ -138,7 +140,7 @@ STREAMS = {
     "empty batches between": [people(), people(1), people(), people(2)],
     "a slice of a longer batch": [people(9, 1, 2, 9).slice(1, 2)],
     "a batch a row": [people(1), people(2)],
-}  # fmt: skip
+}
 
 
 @check("LN-VALUE-006", "Empty batches, slices and single-row batches are stored correctly.", _ARROW,
@@ -181,8 +183,9 @@ def schema(lab: Lab) -> None:
         pa.field("must", pa.int64(), nullable=False, metadata={"unit": "m"}),
         pa.field("may", pa.string()),
     ]
-    given = pa.table({"must": [1, 2], "may": ["a", None]},
-                     schema=pa.schema(fields, metadata={"origin": "kit"}))  # fmt: skip
+    given = pa.table(
+        {"must": [1, 2], "may": ["a", None]}, schema=pa.schema(fields, metadata={"origin": "kit"})
+    )
     lab.ok("CreateTable", stream(given), id=table)
     shown = (lab.maybe("DescribeTable", id=table, load_detailed_metadata=True).get("schema")) or {}
     found = {f["name"]: f for f in shown.get("fields") or ()}
@@ -364,9 +367,10 @@ _TYPES = (
 )  # fmt: skip
 
 _AROUND: tuple[tuple[str, Any], ...] = (
-    ("a list", pa.list_), ("a struct", lambda t: pa.struct([pa.field("in", t, nullable=False)])),
+    ("a list", pa.list_),
+    ("a struct", lambda t: pa.struct([pa.field("in", t, nullable=False)])),
     ("a list of structs", lambda t: pa.list_(pa.struct([pa.field("in", t)]))),
-)  # fmt: skip
+)
 
 
 def _inner(told: dict[str, Any], depth: int) -> Any:

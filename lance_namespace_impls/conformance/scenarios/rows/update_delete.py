@@ -84,8 +84,9 @@ def update_none(lab: Lab) -> None:
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def several_updates(lab: Lab) -> None:
     table = lab.new_table()
-    lab.ok("UpdateTable", id=table, predicate="id = 2",
-           updates=[["name", "'new'"], ["score", "7.5"]])  # fmt: skip
+    lab.ok(
+        "UpdateTable", id=table, predicate="id = 2", updates=[["name", "'new'"], ["score", "7.5"]]
+    )
     (row,) = lab.query(table, filter="id = 2").to_pylist()
     lab.same((row["name"], row["score"]), ("new", 7.5), "the row")
 

@@ -37,8 +37,9 @@ _VIRTUAL = {"virtual_column": {
        "AlterTableAddColumns", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def add_computed(lab: Lab) -> None:
     table = lab.new_table()
-    answer = lab.ok("AlterTableAddColumns", id=table,
-                    new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
+    answer = lab.ok(
+        "AlterTableAddColumns", id=table, new_columns=[{"name": "twice", "expression": "id * 2"}]
+    )
     found = {row["id"]: row.get("twice") for row in lab.query(table).to_pylist()}
     lab.same(found, {i: i * 2 for i in ALL}, "the new column")
     lab.that((answer.get("version") or 0) > 1, "a version after the first", answer)
@@ -199,8 +200,9 @@ def nullable(lab: Lab) -> None:
     lab.same(fields(lab, table)["x"]["nullable"], True, "whether x may hold nulls")
     lab.ok("InsertIntoTable", stream(pa.table({"x": pa.array([None], pa.int64())})), id=table)
     lab.same(lab.count(table), 2, "the number of rows")
-    lab.refused("AlterTableAlterColumns", [13, 20], id=table,
-                alterations=[{"path": "x", "nullable": False}])  # fmt: skip
+    lab.refused(
+        "AlterTableAlterColumns", [13, 20], id=table, alterations=[{"path": "x", "nullable": False}]
+    )
 
 
 @check("LN-COLUMN-012", "Changing one column keeps the other columns and the rows.",
@@ -240,8 +242,9 @@ def all_or_none(lab: Lab) -> None:
         {"name": "fine", "expression": "id"}, {"name": "bad", "expression": "nothing + 1"}])  # fmt: skip
     lab.refused("AlterTableAlterColumns", NO_COLUMN, id=table, alterations=[
         {"path": "name", "rename": "label"}, {"path": "nothing", "rename": "else"}])  # fmt: skip
-    lab.refused("AlterTableAlterColumns", [13, 20], id=table,
-                alterations=[{"path": "name", "rename": "id"}])  # fmt: skip
+    lab.refused(
+        "AlterTableAlterColumns", [13, 20], id=table, alterations=[{"path": "name", "rename": "id"}]
+    )
     lab.refused("AlterTableDropColumns", NO_COLUMN, id=table, columns=["name", "nothing"])
     lab.same(lab.query(table).column_names, people(1).column_names, "the columns")
 
@@ -294,9 +297,10 @@ def one_source(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def altered_in_all(lab: Lab) -> None:
     for change in (
-        {"nullable": False}, {"data_type": {"type": "int32"}},
+        {"nullable": False},
+        {"data_type": {"type": "int32"}},
         {"nullable": False, "data_type": {"type": "int32"}},
-    ):  # fmt: skip
+    ):
         table = lab.new_table()
         alteration = {"path": "id", "rename": "key", **change}
         reply = lab.call("AlterTableAlterColumns", id=table, alterations=[alteration])
@@ -415,8 +419,10 @@ def inner_fields(lab: Lab) -> None:
     lab.maybe("AlterTableAlterColumns", id=table, alterations=[{"path": "s.u", "rename": "name"}])
     columns, rows = state(lab, table)
     kind = columns["s"]["type"]
-    told = [(f.get("name"), f.get("nullable"), f["type"].get("type"), f.get("metadata"))
-            for f in kind.get("fields") or ()]  # fmt: skip
+    told = [
+        (f.get("name"), f.get("nullable"), f["type"].get("type"), f.get("metadata"))
+        for f in kind.get("fields") or ()
+    ]
     due = [("name", False, "int32", {"k": "1"})]
     lab.same((kind.get("type"), told), ("struct", due), "the struct and its field")
     lab.same([row["s"] for row in rows], [{"name": 1}, {"name": 2}], "the structs")
@@ -451,9 +457,10 @@ def types(lab: Lab) -> None:
     side, main = on_side(lab, table), fields(lab, table)
     before = after = lab.query(table)
     for column, kind, due in (
-        ("i", {"type": "int16"}, "int16"), ("f", {"type": "float"}, "float"),
+        ("i", {"type": "int16"}, "int16"),
+        ("f", {"type": "float"}, "float"),
         ("at", {"type": "timestamp", "unit": "ms"}, "timestamp[ms]"),
-    ):  # fmt: skip
+    ):
         change = [{"path": column, "data_type": kind}]
         reply = lab.call("AlterTableAlterColumns", id=table, alterations=change, **side)
         if reply.code in (0, 13, 20):

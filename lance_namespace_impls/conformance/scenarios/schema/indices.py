@@ -54,8 +54,9 @@ def none(lab: Lab) -> None:
        _CODES, "CreateTableScalarIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def twice(lab: Lab) -> None:
     table = indexed_table(lab)
-    lab.refused("CreateTableScalarIndex", [7], id=table, column="name", index_type="BTREE",
-                name="by_id")  # fmt: skip
+    lab.refused(
+        "CreateTableScalarIndex", [7], id=table, column="name", index_type="BTREE", name="by_id"
+    )
 
 
 @check("LN-INDEX-004", "CreateTableScalarIndex on a missing column fails with code 12 or 13.",
@@ -311,7 +312,7 @@ def alike(lab: Lab) -> None:
         ({"remove_stop_words": False}, {"the": [2]}, {}),
         ({"base_tokenizer": "whitespace", "stem": False}, {"red-fox": [3]}, {"fox": []}),
         ({"max_token_length": 8, "stem": False}, {"running": [1]}, {"extraordinary": []}),
-    ):  # fmt: skip
+    ):
         table = text_table(lab, texts, **settings)
         for word, due in {**found, **lost}.items():
             lab.same(words(lab, table, text(word)), due, f"the ids for {word} with {settings}")
@@ -322,8 +323,10 @@ def alike(lab: Lab) -> None:
        _INDEX_REQUEST,
        "CreateTableIndex", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def languages(lab: Lab) -> None:
-    texts = {"id": pa.array([1, 2, 3, 4, 5], pa.int64()),
-             "text": ["viele Katzen", "Red fox", "der the", "wild dogs", "d\u00e9j\u00e0 vu"]}  # fmt: skip
+    texts = {
+        "id": pa.array([1, 2, 3, 4, 5], pa.int64()),
+        "text": ["viele Katzen", "Red fox", "der the", "wild dogs", "d\u00e9j\u00e0 vu"],
+    }
     plain = {"base_tokenizer": "simple", "lower_case": True, "stem": True,
              "remove_stop_words": True}  # fmt: skip
     raw = {**plain, "base_tokenizer": "raw", "stem": False, "remove_stop_words": False}
@@ -337,7 +340,7 @@ def languages(lab: Lab) -> None:
         ({**plain, "stem": False, "ascii_folding": False}, {"deja": [], "d\u00e9j\u00e0": [5]}),
         (raw, {"red": [], "red fox": [2]}),
         ({**raw, "lower_case": False}, {"red fox": [], "Red fox": [2]}),
-    ):  # fmt: skip
+    ):
         table, index = (
             table_of(lab, texts),
             {"column": "text", "index_type": "INVERTED", **settings},

@@ -33,8 +33,9 @@ def schema_metadata(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def field_metadata(lab: Lab) -> None:
     table = lab.new_table()
-    answer = lab.ok("UpdateFieldMetadata", id=table,
-                    updates=[{"path": "name", "metadata": {"unit": "none"}}])  # fmt: skip
+    answer = lab.ok(
+        "UpdateFieldMetadata", id=table, updates=[{"path": "name", "metadata": {"unit": "none"}}]
+    )
     if answer.get("fields"):
         lab.has(answer["fields"].get("name"), {"unit": "none"}, "the answer's metadata")
     described = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
@@ -117,9 +118,10 @@ def metadata(lab: Lab) -> None:
 def all_metadata(lab: Lab) -> None:
     table = lab.new_table()
     for given, due in (
-        ({"a": "1", "b": "2"}, {"a": "1", "b": "2"}), ({"b": "3"}, {"a": "1", "b": "3"}),
+        ({"a": "1", "b": "2"}, {"a": "1", "b": "2"}),
+        ({"b": "3"}, {"a": "1", "b": "3"}),
         ({"a": None}, {"b": "3"}),
-    ):  # fmt: skip
+    ):
         answer = lab.maybe(
             "UpdateFieldMetadata", id=table, updates=[{"path": "id", "metadata": given}]
         )

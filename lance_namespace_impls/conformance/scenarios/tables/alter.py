@@ -36,8 +36,9 @@ def alter_unsets(lab: Lab) -> None:
        "rest.yaml, AlterTableResponse", "AlterTable", capabilities=["tables"])  # fmt: skip
 def alter_answers(lab: Lab) -> None:
     identifier = declared_with_properties(lab)
-    answer = lab.maybe("AlterTable", id=identifier, set_properties={"owner": "bob"},
-                       unset_properties=["note"])  # fmt: skip
+    answer = lab.maybe(
+        "AlterTable", id=identifier, set_properties={"owner": "bob"}, unset_properties=["note"]
+    )
     found = answer.get("properties") or {}
     lab.has(found, {"owner": "bob"}, "the answer's properties")
     lab.that("note" not in found, "no property that was removed", found)
@@ -55,8 +56,9 @@ def alter_missing(lab: Lab) -> None:
        "rest.yaml, AlterTable", "AlterTable", capabilities=["tables"])  # fmt: skip
 def alter_both(lab: Lab) -> None:
     identifier = declared_with_properties(lab)
-    lab.refused("AlterTable", [13], id=identifier, set_properties={"owner": "x"},
-                unset_properties=["owner"])  # fmt: skip
+    lab.refused(
+        "AlterTable", [13], id=identifier, set_properties={"owner": "x"}, unset_properties=["owner"]
+    )
     lab.has(lab.ok("DescribeTable", id=identifier).get("properties"), PROPERTIES, "the properties")
 
 

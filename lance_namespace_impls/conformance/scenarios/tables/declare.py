@@ -185,11 +185,12 @@ def taken(lab: Lab) -> None:
         lab.maybe(make, data, id=table, properties=PROPERTIES)
         before = table_entry(lab, table, bool(data)), table_entry(lab, other)
         for operation, codes, request in (
-            ("DeclareTable", [5], more), ("RegisterTable", [5, 13], {"location": where, **more}),
+            ("DeclareTable", [5], more),
+            ("RegisterTable", [5, 13], {"location": where, **more}),
             ("DeclareTable", [0, 5, 13], {"location": lab.free_location(), **more}),
             ("RenameTable", [0, 5], {"new_table_name": table[-1]}),
             *([("CreateTable", [5], more)] if data else ()),  # it would fill a declared table
-        ):  # fmt: skip
+        ):
             named = other if operation == "RenameTable" else table
             rows = stream(people(9)) if operation == "CreateTable" else None
             lab.refused(operation, codes, rows, id=named, **request)

@@ -270,8 +270,9 @@ def described(lab: Lab, table: list[str], **more: Any) -> dict[str, Any]:
 def describe_tag(lab: Lab) -> None:
     table = lab.new_table()
     lab.given("CreateTableTag", id=table, tag="first", version=1)
-    lab.given("AlterTableAddColumns", id=table,
-              new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
+    lab.given(
+        "AlterTableAddColumns", id=table, new_columns=[{"name": "twice", "expression": "id * 2"}]
+    )
     for more in ({"tag": "first"}, {"version": 1}):
         answer = described(lab, table, **more)
         names = [f["name"] for f in (answer.get("schema") or {}).get("fields") or ()]
@@ -341,8 +342,10 @@ def unasked(lab: Lab) -> None:
 def at_most_one(lab: Lab) -> None:
     table = furnished(lab)
     for request in (
-        {"version": 1, "tag": "first"}, {"version": 1, "branch": "side"}, {"tag": "first", "branch": "side"},
-    ):  # fmt: skip
+        {"version": 1, "tag": "first"},
+        {"version": 1, "branch": "side"},
+        {"tag": "first", "branch": "side"},
+    ):
         lab.refused("DescribeTable", [0, 13], id=table, **request)
 
 

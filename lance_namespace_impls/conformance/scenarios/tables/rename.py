@@ -98,8 +98,9 @@ def rename_across(lab: Lab) -> None:
 def rename_nowhere(lab: Lab) -> None:
     table = lab.any_table()
     missing = missing_namespace_table(lab)[:-1]
-    lab.refused("RenameTable", [0, 1], id=table, new_table_name=lab.ledger.fresh(),
-                new_namespace_id=missing)  # fmt: skip
+    lab.refused(
+        "RenameTable", [0, 1], id=table, new_table_name=lab.ledger.fresh(), new_namespace_id=missing
+    )
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
 
 
@@ -129,8 +130,9 @@ def rename_to_namespace(lab: Lab) -> None:
 def rename_keeps(lab: Lab) -> None:
     table = two_versions(lab)
     lab.given("CreateTableTag", id=table, tag="first", version=1)
-    indexed = lab.call("CreateTableScalarIndex", id=table, column="id", index_type="BTREE",
-                       name="by_id")  # fmt: skip
+    indexed = lab.call(
+        "CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="by_id"
+    )
     new = lab.table_id()
     lab.ok("RenameTable", id=table, new_table_name=new[-1])
     answer = lab.ok("GetTableTagVersion", id=new, tag="first")
@@ -194,9 +196,10 @@ def moves(lab: Lab) -> None:
         raise Skipped("no tables can be made in a new namespace")
     spaces = [lab.new_namespace(), lab.new_namespace()]
     child = [*spaces[0], lab.ledger.fresh()]
-    if lab.call("CreateNamespace", id=child).succeeded and lab.call(
-        "DeclareTable", id=[*child, lab.ledger.fresh()]
-    ).succeeded:  # fmt: skip
+    if (
+        lab.call("CreateNamespace", id=child).succeeded
+        and lab.call("DeclareTable", id=[*child, lab.ledger.fresh()]).succeeded
+    ):
         spaces.append(child)
     if not lab.shape.base and lab.call("DeclareTable", id=[lab.ledger.fresh()]).succeeded:
         spaces.append([])

@@ -157,8 +157,14 @@ def delete(lab: Lab) -> None:
 def merge(lab: Lab) -> None:
     table = branched(lab)
     main = branch_ids(lab, table, None)
-    lab.maybe("MergeInsertIntoTable", stream(people(12)), id=table, branch=SIDE, on="id",
-          when_not_matched_insert_all=True)  # fmt: skip
+    lab.maybe(
+        "MergeInsertIntoTable",
+        stream(people(12)),
+        id=table,
+        branch=SIDE,
+        on="id",
+        when_not_matched_insert_all=True,
+    )
     lab.same(branch_ids(lab, table, None), main, "the ids of the main line")
     needs_reads(lab)
     found = branch_ids(lab, table)
@@ -178,8 +184,12 @@ def columns_of(lab: Lab, table: list[str], branch: str | None) -> list[str]:
        capabilities=_TABLES)  # fmt: skip
 def add_columns(lab: Lab) -> None:
     table = branched(lab)
-    lab.maybe("AlterTableAddColumns", id=table, branch=SIDE,
-          new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
+    lab.maybe(
+        "AlterTableAddColumns",
+        id=table,
+        branch=SIDE,
+        new_columns=[{"name": "twice", "expression": "id * 2"}],
+    )
     lab.that(
         "twice" not in columns_of(lab, table, None), "no column on the main line", "it is there"
     )
@@ -203,8 +213,12 @@ def drop_columns(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def rename_columns(lab: Lab) -> None:
     table = branched(lab)
-    lab.maybe("AlterTableAlterColumns", id=table, branch=SIDE,
-          alterations=[{"path": "name", "rename": "label"}])  # fmt: skip
+    lab.maybe(
+        "AlterTableAlterColumns",
+        id=table,
+        branch=SIDE,
+        alterations=[{"path": "name", "rename": "label"}],
+    )
     lab.that("name" in columns_of(lab, table, None), "the old name on the main line", "it is gone")
     needs_reads(lab)
     lab.that("label" in columns_of(lab, table, SIDE), "the new name on the branch", "the old one")
@@ -233,8 +247,14 @@ def versions(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def index(lab: Lab) -> None:
     table = branched(lab)
-    lab.maybe("CreateTableScalarIndex", id=table, branch=SIDE, column="id", index_type="BTREE",
-          name="by_id")  # fmt: skip
+    lab.maybe(
+        "CreateTableScalarIndex",
+        id=table,
+        branch=SIDE,
+        column="id",
+        index_type="BTREE",
+        name="by_id",
+    )
     for branch, expected in (({"branch": SIDE}, ["by_id"]), ({}, [])):
         found = lab.maybe("ListTableIndices", id=table, **branch).get("indexes") or ()
         where = "the branch" if branch else "the main line"
@@ -261,8 +281,12 @@ def drop_index(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def describe(lab: Lab) -> None:
     table = branched(lab)
-    lab.maybe("AlterTableAddColumns", id=table, branch=SIDE,
-          new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
+    lab.maybe(
+        "AlterTableAddColumns",
+        id=table,
+        branch=SIDE,
+        new_columns=[{"name": "twice", "expression": "id * 2"}],
+    )
     answer = lab.maybe("DescribeTable", id=table, branch=SIDE, load_detailed_metadata=True)
     names = [f["name"] for f in (answer.get("schema") or {}).get("fields") or ()]
     if names:
@@ -286,8 +310,12 @@ def stats(lab: Lab) -> None:
 def metadata(lab: Lab) -> None:
     table = branched(lab)
     lab.maybe("UpdateTableSchemaMetadata", id=table, branch=SIDE, metadata={"side": "1"})
-    lab.maybe("UpdateFieldMetadata", id=table, branch=SIDE,
-          updates=[{"path": "name", "metadata": {"side": "1"}}])  # fmt: skip
+    lab.maybe(
+        "UpdateFieldMetadata",
+        id=table,
+        branch=SIDE,
+        updates=[{"path": "name", "metadata": {"side": "1"}}],
+    )
     answer = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
     schema = answer.get("schema") or {}
     lab.that("side" not in (schema.get("metadata") or {}), "no metadata on the main line", schema)
@@ -589,14 +617,15 @@ def columns_of_a_line(lab: Lab) -> None:
     wide = people(8).append_column("twice", [[16]])
     merge = {"on": "twice", "when_not_matched_insert_all": True}
     calls: tuple[Call, ...] = (
-        ("InsertIntoTable", stream(wide), {}), ("MergeInsertIntoTable", stream(wide), merge),
+        ("InsertIntoTable", stream(wide), {}),
+        ("MergeInsertIntoTable", stream(wide), merge),
         ("UpdateTable", None, {"updates": [["twice", "twice + 1"]], "predicate": "twice > 4"}),
         ("CountTableRows", None, {"predicate": "twice > 16"}),
         ("UpdateFieldMetadata", None, {"updates": [{"path": "twice", "metadata": {"a": "1"}}]}),
         ("CreateTableScalarIndex", None, {"column": "twice", "index_type": "BTREE"}),
         ("DeleteFromTable", None, {"predicate": "twice = 2"}),
         ("AlterTableAlterColumns", None, {"alterations": [{"path": "twice", "rename": "both"}]}),
-    )  # fmt: skip
+    )
     for operation, data, request in calls:
         reply = lab.call(operation, data, id=table, **request)
         if reply.code != 0:
@@ -625,8 +654,10 @@ def deleted_on_one(lab: Lab) -> None:
     both = sorted({2, 3, 4, 5} & set(version_numbers(lab, table, **_SIDE)))
     if len(both) < 4:
         raise Skipped("versions of a branch are not counted from where it starts")
-    due = {"main": {v: [*range(1, v + 1)] for v in both},
-           "side": {v: ids_on_branch(lab, table, version=v, **_SIDE) for v in both}}  # fmt: skip
+    due = {
+        "main": {v: [*range(1, v + 1)] for v in both},
+        "side": {v: ids_on_branch(lab, table, version=v, **_SIDE) for v in both},
+    }
     for name, gone in (("side", 3), ("main", 4)):
         of = _SIDE if name == "side" else {}
         lab.maybe("BatchDeleteTableVersions", id=table, **of,

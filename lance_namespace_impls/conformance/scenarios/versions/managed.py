@@ -324,7 +324,7 @@ def all_or_none(lab: Lab) -> None:
         found: list[tuple[int, dict[str, Any]]] = [
             (4, {"deregister_table": {"id": missing}}),
             (4, {"delete_table_versions": {"id": missing, "ranges": ranges}}),
-        ]  # fmt: skip
+        ]
         if lab.shape.namespace_parent is not None:
             found.append((1, {"declare_table": {"id": [*lab.namespace_id(), "t"]}}))
         return found
@@ -383,8 +383,10 @@ def batches(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def in_order(lab: Lab) -> None:
     table, new = managed_table(lab), lab.table_id()
-    for at, names in ((table, ("deregister_table", "declare_table")),
-                      (new, ("declare_table", "deregister_table"))):  # fmt: skip
+    for at, names in (
+        (table, ("deregister_table", "declare_table")),
+        (new, ("declare_table", "deregister_table")),
+    ):
         answer = lab.maybe("BatchCommitTables", operations=[{name: {"id": at}} for name in names])
         told = [k for r in answer.get("results") or () for k, v in r.items() if v is not None]
         lab.same(told, list(names), "the results")

@@ -179,7 +179,7 @@ def nothing_of_the_old(lab: Lab) -> None:
         ("CreateTableScalarIndex", {"column": "id", "index_type": "BTREE", "name": "by_id"}),
         ("UpdateTableSchemaMetadata", {"metadata": {"a": "b"}}),
         ("UpdateFieldMetadata", {"updates": [{"path": "id", "metadata": {"a": "b"}}]}),
-    ):  # fmt: skip
+    ):
         lab.call(operation, id=table, **more)
     lab.given("DropTable", id=table)
     lab.given("CreateTable", stream(people(1)), id=table)
@@ -270,7 +270,7 @@ def not_the_other(lab: Lab) -> None:
         ("CreateTableBranch", {"name": "main"}, [13, 23]),
         ("CreateTableBranch", {"name": "side", "from_branch": "side"}, [0, 23]),
         ("CreateTableTag", {"tag": "label", "version": 1, **_SIDE}, [0, 9, 11, 13]),
-    ):  # fmt: skip
+    ):
         lab.refused(operation, codes, id=table, **request)
     lab.same((lab.ids(table), branch_ids(lab, table)), ([1], [1]), "the ids of both lines")
 
@@ -284,7 +284,7 @@ def odd_names(lab: Lab) -> None:
     for create, key, listing, things, remove in (
         ("CreateTableTag", "tag", "ListTableTags", "tags", "DeleteTableTag"),
         ("CreateTableBranch", "name", "ListTableBranches", "branches", "DeleteTableBranch"),
-    ):  # fmt: skip
+    ):
         more = {"version": 1} if key == "tag" else {}
         for name in _NAMES:
             reply = lab.call(create, id=table, **{key: name}, **more)

@@ -10,8 +10,10 @@ from ...lab import Lab, NotReached, Skipped
 from ...requirement import check
 from ...rows import people, stream
 
-_SOURCE = ("rest.yaml, the fields version, tag and branch of the reading operations; "
-           "semantics, DescribeTable")  # fmt: skip
+_SOURCE = (
+    "rest.yaml, the fields version, tag and branch of the reading operations; "
+    "semantics, DescribeTable"
+)
 _TABLES = ["tables"]
 _NEEDED = {"DropTableIndex": "CreateTableScalarIndex"}
 """The write that another one depends on, which a target may not support."""

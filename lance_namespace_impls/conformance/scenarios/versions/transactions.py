@@ -168,7 +168,7 @@ def transactions(lab: Lab) -> None:
         ([setting("a", "1"), setting("a", "2", "Skip"), setting("b", "")], {"a": "1", "b": ""}),
         ([unsetting("a"), setting("a", "3", "Fail"), setting("a", "4")], {"a": "4", "b": ""}),
         ([unsetting("a", "fail"), unsetting("a"), setting("c", "5", "SKIP")], {"b": "", "c": "5"}),
-    ):  # fmt: skip
+    ):
         answer, status = lab.ok("AlterTransaction", id=one, actions=actions), told["status"]
         told = lab.ok("DescribeTransaction", id=one)
         for found in (answer, told):
@@ -176,9 +176,11 @@ def transactions(lab: Lab) -> None:
             lab.same((ours, found["status"]), (due, status), "what is told")
     for codes, wrong in (
         ([13, 14], [setting("d", "1"), setting("d", "2", "Fail")]),
-        ([13, 14], [unsetting("c"), unsetting("c", "Fail")]), ([13], [{"unsetPropertyAction": {}}]),
-        ([13], [{"setPropertyAction": {"value": "1"}}]), ([13], [{"setStatusAction": {"status": ""}}]),
-    ):  # fmt: skip
+        ([13, 14], [unsetting("c"), unsetting("c", "Fail")]),
+        ([13], [{"unsetPropertyAction": {}}]),
+        ([13], [{"setPropertyAction": {"value": "1"}}]),
+        ([13], [{"setStatusAction": {"status": ""}}]),
+    ):
         for actions in ([*wrong, setting("e", "1")], [setting("e", "1"), *wrong]):
             lab.refused("AlterTransaction", codes, id=one, actions=actions)
         lab.same(lab.ok("DescribeTransaction", id=one), told, "the transaction after a refusal")

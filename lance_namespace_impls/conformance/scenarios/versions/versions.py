@@ -167,8 +167,9 @@ def delete_versions(lab: Lab) -> None:
     table = lab.new_table()
     for number in (11, 12, 13, 14):
         lab.given("InsertIntoTable", stream(people(number)), id=table)
-    answer = lab.maybe("BatchDeleteTableVersions", id=table,
-                       ranges=[{"start_version": 1, "end_version": 3}])  # fmt: skip
+    answer = lab.maybe(
+        "BatchDeleteTableVersions", id=table, ranges=[{"start_version": 1, "end_version": 3}]
+    )
     left = sorted(version_numbers(lab, table))
     # The protocol leaves open whether a range includes its end.
     lab.that(left in ([3, 4, 5], [4, 5]), "versions 1 and 2 to be gone, 4 and 5 to stay", left)
@@ -279,9 +280,10 @@ def _versioned(lab: Lab, count: int) -> list[str]:
 def counted_once(lab: Lab) -> None:
     table = _versioned(lab, 6)
     for ranges in (
-        [{"start_version": 2, "end_version": 3}], [{"start_version": 0, "end_version": 4}],
+        [{"start_version": 2, "end_version": 3}],
+        [{"start_version": 0, "end_version": 4}],
         [{"start_version": 1, "end_version": 4}, {"start_version": 4, "end_version": 5}],
-    ):  # fmt: skip
+    ):
         before = sorted(version_numbers(lab, table))
         answer = lab.maybe("BatchDeleteTableVersions", id=table, ranges=ranges)
         left = version_numbers(lab, table)
@@ -299,8 +301,9 @@ def counted_once(lab: Lab) -> None:
        "CreateTable", level=Level.MAY, capabilities=_TABLES)  # fmt: skip
 def to_the_end(lab: Lab) -> None:
     table = _versioned(lab, 5)
-    reply = lab.call("BatchDeleteTableVersions", id=table,
-                     ranges=[{"start_version": 2, "end_version": -1}])  # fmt: skip
+    reply = lab.call(
+        "BatchDeleteTableVersions", id=table, ranges=[{"start_version": 2, "end_version": -1}]
+    )
     if reply.code in (0, 13):  # a range that includes the latest version may be rejected
         raise Skipped(f"BatchDeleteTableVersions: {reply.outcome()}")
     lab.must_succeed(reply)
@@ -411,9 +414,11 @@ def written_after(lab: Lab) -> None:
         lab.call("CreateTableScalarIndex", id=table, **_BY_ID, **of)
         answer_of(lab, "RestoreTable", id=table, version=full, **of)
         for operation, data, request in (
-            ("InsertIntoTable", stream(people(3)), {}), ("CreateTableScalarIndex", None, _BY_ID),
-            ("UpdateTable", None, {"updates": [["score", "7.0"]]}), ("AlterTableAddColumns", None, _TWICE),
-        ):  # fmt: skip
+            ("InsertIntoTable", stream(people(3)), {}),
+            ("CreateTableScalarIndex", None, _BY_ID),
+            ("UpdateTable", None, {"updates": [["score", "7.0"]]}),
+            ("AlterTableAddColumns", None, _TWICE),
+        ):
             reply = lab.call(operation, data, id=table, **request, **of)
             (lab.may_refuse if of else lab.must_succeed)(reply)
         answer_of(lab, "RestoreTable", id=table, version=other, **of)
