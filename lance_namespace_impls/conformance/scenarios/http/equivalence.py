@@ -22,7 +22,6 @@ from .requests import (
     must_refuse,
     raw,
     request_fields,
-    supported,
     tables_exist,
 )
 
@@ -95,7 +94,7 @@ def by_name(lab: Lab) -> None:
     if probe.no_route:
         raise Skipped("no routes by name")
     for name, (_, request) in CALLS.items():
-        if OPERATIONS[name].body is not Body.JSON or not supported(lab, name):
+        if OPERATIONS[name].body is not Body.JSON or not lab.supports(name):
             continue
         missing = lab.table_id()
         reply = raw(lab, name, f"/{name}", {**request, "id": missing}, method="POST")
@@ -114,7 +113,7 @@ def delimiters(lab: Lab) -> None:
         raise Skipped("tables are in the root")
     for name, (_, request) in CALLS.items():
         operation = OPERATIONS[name]
-        if not operation.repeatable or not supported(lab, name):
+        if not operation.repeatable or not lab.supports(name):
             continue
         right = lab.call(name, id=table, **request)
         path, query, content, headers = route(operation, {"id": table, **request}, None)
@@ -138,7 +137,7 @@ def nulls(lab: Lab) -> None:
     table = lab.new_table(1, 2)
     for name, (_, request) in CALLS.items():
         operation = OPERATIONS[name]
-        if operation.body is not Body.JSON or not operation.repeatable or not supported(lab, name):
+        if operation.body is not Body.JSON or not operation.repeatable or not lab.supports(name):
             continue
         wire = getattr(models, operation.request)._wire
         given = {f.key: None for f in wire if not f.required and f.key != "id"} | request
@@ -293,7 +292,7 @@ def _way(lab: Lab, way: str) -> Send:
 
 def _works(lab: Lab, send: Send, name: str, table: list[str], /, **request: Any) -> bool:
     """Return True after a call that must succeed, False if the target does not support it."""
-    reply = send(name, table, request) if supported(lab, name) else None
+    reply = send(name, table, request) if lab.supports(name) else None
     if reply is None or (reply.code == 0 and name not in (lab.claimed or ())):
         return False
     lab.must_succeed(reply)

@@ -9,7 +9,7 @@ from ...http_target import ARROW_STREAM
 from ...lab import Failed, Lab, NotReached, Skipped
 from ...requirement import check
 from ...rows import plain
-from .requests import CALLS, JSON, joined, raw, supported, table_path
+from .requests import CALLS, JSON, joined, raw, table_path
 
 _HTTP = ["http", "tables"]
 
@@ -45,7 +45,7 @@ def exists_body(lab: Lab) -> None:
 def missing_table_failures(lab: Lab) -> None:
     missing = lab.table_id()
     for name, (data, request) in CALLS.items():
-        if not supported(lab, name):
+        if not lab.supports(name):
             continue
         reply = lab.call(name, data, id=missing, **request)
         if reply.code == 0:

@@ -9,7 +9,7 @@ from lance_namespace_client.operations import OPERATIONS
 from ...indexed_tables import index_names, indexed_table
 from ...lab import Lab, Skipped
 from ...requirement import check
-from .requests import JSON, joined, raw, supported, table_path, tables_exist
+from .requests import JSON, joined, raw, table_path, tables_exist
 
 _HTTP = ["http", "tables"]
 _IDS = 'protocol semantics, "Identifiers"; rest.yaml, the id parameter'
@@ -181,7 +181,7 @@ def partly_other(lab: Lab) -> None:
     for other in ([*table, x], [x, *table], [f"{x}{table[-1]}"], short, [x, *table[1:]]):
         for name, action in (("DescribeTable", "describe"), ("TableExists", "exists"),
                              ("DeregisterTable", "deregister")):  # fmt: skip
-            if supported(lab, name) and (other is not short or OPERATIONS[name].repeatable):
+            if lab.supports(name) and (other is not short or OPERATIONS[name].repeatable):
                 lab.must_fail(raw(lab, name, table_path(lab, table, action), {"id": other}), [13])
     for other in (table, [*new, x]):
         reply = raw(lab, "DeclareTable", table_path(lab, new, "declare"), {"id": other})
@@ -219,7 +219,7 @@ def empty_names(lab: Lab) -> None:
     table = lab.any_table()
     for text in ("$".join(["", *table]), "$".join([*table, ""]), "$$".join(["", *table])):
         for name, action in (("TableExists", "exists"), ("DeregisterTable", "deregister")):
-            if supported(lab, name):
+            if lab.supports(name):
                 path = f"/v1/table/{joined([text])}/{action}"
                 lab.must_fail(raw(lab, name, path, {}), [1, 4, 13])
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
@@ -253,6 +253,6 @@ def encoded(lab: Lab) -> None:
         lab.must_succeed(raw(lab, "DescribeTable", f"/v1/table/{text}/describe", {}))
     name = "by id+1.x$y%20ü"
     lab.maybe("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name=name)
-    if index_names(lab, table) == [name] and supported(lab, "DropTableIndex"):
+    if index_names(lab, table) == [name] and lab.supports("DropTableIndex"):
         lab.ok("DropTableIndex", id=table, index_name=name)
         lab.same(index_names(lab, table), [], "the indices")

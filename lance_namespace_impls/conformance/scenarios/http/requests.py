@@ -91,15 +91,10 @@ CALLS: dict[str, tuple[bytes | None, dict[str, Any]]] = {
 """Calls on a table with their required fields; the calls that remove the table come last."""
 
 
-def supported(lab: Lab, operation: str) -> bool:
-    """Return whether the target claims to support an operation or has executed it."""
-    return operation in (lab.claimed or ()) or operation in lab.worked
-
-
 def json_calls(lab: Lab) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each supported table operation with a JSON body, and the fields of its request."""
     for name, (_, request) in CALLS.items():
-        if OPERATIONS[name].body is Body.JSON and supported(lab, name):
+        if OPERATIONS[name].body is Body.JSON and lab.supports(name):
             if name == "RenameTable":  # the new name if the target accepts an invalid request
                 new = lab.table_id()
                 lab.ledger.made("table", tuple(new))
