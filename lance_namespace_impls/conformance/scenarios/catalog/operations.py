@@ -1,4 +1,4 @@
-"""ListOperations, and operations that the target does not claim."""
+"""ListOperations, and the operations that a target claims."""
 
 from __future__ import annotations
 
