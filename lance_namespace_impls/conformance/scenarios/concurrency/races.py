@@ -1,4 +1,4 @@
-"""Concurrent calls of which one may succeed, or which must all take effect."""
+"""Concurrent calls: exactly one succeeds, or all have their effect."""
 
 from __future__ import annotations
 

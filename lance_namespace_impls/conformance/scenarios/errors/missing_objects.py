@@ -29,7 +29,7 @@ _REMOVE = {"tag": ("DeleteTableTag", "tag"), "index": ("DropTableIndex", "index_
            "branch": ("DeleteTableBranch", "name")}  # fmt: skip
 
 
-def _missing(operation: str) -> Run:
+def _fails_for_missing(operation: str) -> Run:
     def run(lab: Lab) -> None:
         reply = missing_object_call(lab, operation)
         lab.must_fail(reply, [4])
@@ -51,7 +51,7 @@ for _number, _row in enumerate(OPERATIONS.values(), start=1):
             'protocol semantics, "Errors"; rest.yaml, error codes of the operations',
             _row.name,
             capabilities=["tables"],
-        )(_missing(_row.name))
+        )(_fails_for_missing(_row.name))
 
 
 def rename(lab: Lab, table: list[str], name: str) -> None:
