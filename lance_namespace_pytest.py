@@ -62,11 +62,12 @@ class Checks(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Return an item for each check; checks that examine all responses come last."""
-        from lance_namespace_impls.conformance.checks import load_all
         from lance_namespace_impls.conformance.requirement import CHECKS
+        from lance_namespace_impls.conformance.run_order import in_run_order
+        from lance_namespace_impls.conformance.scenarios import load_all
 
         load_all()
-        for check in sorted(CHECKS.values(), key=lambda check: check.run is None):
+        for check in in_run_order(CHECKS.values()):
             yield CheckItem.from_parent(self, name=check.id)
 
     def entry(self, id: str) -> Mapping[str, Any]:

@@ -289,11 +289,11 @@ def _run(
     from lance_namespace_client.errors import InvalidInputError
 
     from ...conformance.api import check_target
-    from ...conformance.checks import load_all
     from ...conformance.cleaning import leftovers
     from ...conformance.report import is_unreached, read_report, worse, write_report
     from ...conformance.requirement import Result, require_matches
     from ...conformance.runner import Finding, Plan
+    from ...conformance.scenarios import load_all
 
     load_all()
     try:
