@@ -30,7 +30,7 @@ def place_for_tables(lab: Lab) -> list[str]:
     """Return a new namespace for tables, or the existing one if new ones cannot hold tables."""
     parent = lab.shape.table_parent
     if parent is None:
-        raise Skipped("no tables can be made here")
+        raise Skipped("no tables can be created here")
     if lab.shape.tables_in_new:
         return lab.new_namespace()
     return list(parent)
@@ -67,5 +67,5 @@ def deep(lab: Lab) -> list[list[str]]:
 def namespace_for_tables(lab: Lab) -> list[str]:
     """Return a new namespace that can contain tables."""
     if not lab.shape.tables_in_new:
-        raise Skipped("no tables can be made in a new namespace")
+        raise Skipped("no tables can be created in a new namespace")
     return lab.new_namespace()

@@ -67,7 +67,7 @@ def comparable(reply: Reply, place: Place) -> Any:
     """Return the part of an answer that is the same for every table, or None if there is none."""
     if reply.code is not None or reply.broken is not None:
         # A missing branch or table may have either code if rest.yaml lists both.
-        return f"code {reply.code}" if reply.broken is None else "an answer that cannot be read"
+        return f"code {reply.code}" if reply.broken is None else "an unreadable response"
     if reply.rows is not None:
         found = reply.rows
         ordered = found if "_distance" in found.column_names else _by_id(found)
@@ -206,6 +206,6 @@ def require_own_rows(lab: Lab, made: dict[int, list[str]]) -> None:
     """Check the row of each table, also after every other table is dropped."""
     for _ in range(2):
         for number, table in made.items():
-            lab.same(lab.query(table).to_pylist(), [{"x": number}], f"the rows of {table}")
+            lab.same(lab.query(table).to_pylist(), [{"x": number}], f"the rows in {table}")
         for number in list(made)[::2]:
             lab.ok("DropTable", id=made.pop(number))

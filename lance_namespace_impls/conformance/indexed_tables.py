@@ -45,7 +45,7 @@ def built(lab: Lab, table: list[str], **of: Any) -> None:
         if monotonic() > until:
             if covered is None:
                 return
-            raise Skipped("an index that is not built in time")
+            raise Skipped("an index was not built in time")
         sleep(0.2)
 
 

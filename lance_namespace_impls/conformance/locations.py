@@ -32,5 +32,5 @@ def local_folder(described: Mapping[str, Any]) -> str:
     parts = urlsplit(where)
     path = unquote(parts.path) if parts.scheme == "file" else where
     if parts.scheme not in ("", "file") or not os.path.isdir(path):
-        raise Skipped("the location cannot be read from here")
+        raise Skipped("this machine cannot read the location")
     return path

@@ -20,7 +20,7 @@ _TRY_AGAIN = (14, 17, 21)
 def at_once(lab: Lab, steps: list[Step]) -> list[Reply]:
     """Return the replies to calls that are sent concurrently."""
     if lab.target.kind == "process":
-        raise Skipped("the interpreter takes one call after another")
+        raise Skipped("the interpreter runs one call at a time")
     for step in steps:
         lab.prepare(step)
     with ThreadPoolExecutor(len(steps)) as pool:

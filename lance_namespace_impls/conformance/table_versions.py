@@ -52,7 +52,7 @@ def version_numbers(lab: Lab, table: list[str], **more: Any) -> list[int]:
         token = answer.get("page_token")
         if not token or "limit" in more:
             return found
-    raise Failed("the versions to end", f"{MOST_PAGES} pages", lab.last)
+    raise Failed("the listing of versions to end", f"{MOST_PAGES} pages", lab.last)
 
 
 def branch_ids(lab: Lab, table: list[str], branch: str | None = SIDE) -> list[int]:
@@ -65,7 +65,7 @@ def branch_rows(lab: Lab, table: list[str], branch: str | None = SIDE) -> Reply:
     request: dict[str, Any] = {"id": table, "vector": lab.no_vector(table), "k": 1000}
     reply = lab.call("QueryTable", **request, **({} if branch is None else {"branch": branch}))
     if reply.code in (0, 13):
-        raise Skipped(f"QueryTable of a branch: {reply.outcome()}")
+        raise Skipped(f"QueryTable with a branch: {reply.outcome()}")
     lab.must_succeed(reply)
     return reply
 
@@ -85,7 +85,7 @@ def newest_version(lab: Lab, table: list[str]) -> int:
     """Return the version that DescribeTable reports."""
     told = lab.ok("DescribeTable", id=table, load_detailed_metadata=True).get("version")
     if not isinstance(told, int):
-        raise Skipped("no version is told")
+        raise Skipped("DescribeTable returns no version")
     return told
 
 

@@ -33,7 +33,7 @@ def needs_letters(lab: Lab) -> None:
     table[-1] += "\u00e4"
     made = lab.call("DeclareTable", id=table).succeeded
     if made and table[-1] not in lab.walk("ListTables", "tables", id=table[:-1]):
-        raise NotReached(f"{table[-1]!r} is declared and not listed: LN-NAME-001")
+        raise NotReached(f"{table[-1]!r} can be declared but is not listed (LN-NAME-001)")
 
 
 def filled_namespace(lab: Lab) -> list[str]:

@@ -47,8 +47,12 @@ def _found_or_refused(lab: Lab, identifier: list[str]) -> None:
     if reply.code == 13:
         return
     if not reply.succeeded:
-        raise Failed(f"{identifier[-1]!r} to be made, or code 13", reply.outcome(), reply)
-    lab.that(lab.exists("TableExists", identifier), f"{identifier[-1]!r} to be found", "it is not")
+        raise Failed(f"{identifier[-1]!r} to be created, or code 13", reply.outcome(), reply)
+    lab.that(
+        lab.exists("TableExists", identifier),
+        f"{identifier[-1]!r} to be found",
+        "it does not exist",
+    )
     found = lab.walk("ListTables", "tables", id=identifier[:-1])
     lab.that(identifier[-1] in found, f"{identifier[-1]!r} to be listed", found[-5:])
 
@@ -71,7 +75,7 @@ def tables(lab: Lab) -> None:
        capabilities=["tables"])  # fmt: skip
 def beginnings(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
-        raise Skipped("names begin as the kit's own do where no namespace is its own")
+        raise Skipped("without a separate namespace, names must start with the kit's prefix")
     parent = lab.new_namespace()
     heads = ["_", "__", ".", "-", "0", "~"]
     if lab.target.kind != "http":  # names joined with "$" in a route cannot contain it
@@ -92,9 +96,9 @@ def namespaces(lab: Lab) -> None:
         if reply.code == 13:
             continue
         if not reply.succeeded:
-            raise Failed(f"{identifier[-1]!r} to be made, or code 13", reply.outcome(), reply)
+            raise Failed(f"{identifier[-1]!r} to be created, or code 13", reply.outcome(), reply)
         there = lab.exists("NamespaceExists", identifier)
-        lab.that(there, f"{identifier[-1]!r} to be found", "it is not")
+        lab.that(there, f"{identifier[-1]!r} to be found", "it does not exist")
 
 
 @check("LN-NAME-003", "Names that differ only in encoded characters are different names.", _NAMES,
@@ -106,16 +110,18 @@ def different(lab: Lab) -> None:
         identifier = [*base[:-1], base[-1] + tail]
         reply = lab.call("DeclareTable", id=identifier)
         if reply.code == 5:
-            raise Failed(f"{identifier[-1]!r} to be a name of its own", reply.outcome(), reply)
+            raise Failed(f"{identifier[-1]!r} to be a distinct name", reply.outcome(), reply)
         if reply.succeeded:
             made.append(identifier)
     for identifier in made:
         lab.that(
-            lab.exists("TableExists", identifier), f"{identifier[-1]!r} to be found", "it is not"
+            lab.exists("TableExists", identifier),
+            f"{identifier[-1]!r} to be found",
+            "it does not exist",
         )
 
 
-@check("LN-NAME-004", "An empty name in an identifier is code 13.",
+@check("LN-NAME-004", "An empty name in an identifier fails with code 13.",
        "general specification, Name and Identifier for Root Namespace; rest.yaml, InvalidInput",
        "DescribeTable", capabilities=["tables"], changes=False)  # fmt: skip
 def empty(lab: Lab) -> None:
@@ -135,7 +141,7 @@ def values(lab: Lab) -> None:
 
 
 @check("LN-NAME-012",
-       "An identifier that contains an empty name is code 13 and refers to no other object.",
+       "An identifier that contains an empty name fails with code 13 and refers to no other object.",
        "general specification, Name and Identifier for Root Namespace; rest.yaml, InvalidInput",
        "DescribeTable", "DeclareTable", capabilities=["tables"])  # fmt: skip
 def empty_among(lab: Lab) -> None:
@@ -145,7 +151,7 @@ def empty_among(lab: Lab) -> None:
     lab.refused("DescribeTable", [0, 1, 4, 13], id=[*table, ""])
     reply = lab.call("DeclareTable", id=[*lab.table_id(), "", ""])
     if reply.succeeded:
-        raise Failed("a name that is empty to be refused", reply.outcome(), reply)
+        raise Failed("an empty name to be rejected", reply.outcome(), reply)
 
 
 @check("LN-NAME-013",
@@ -220,7 +226,7 @@ def case_of_names(lab: Lab) -> None:
     upper = [*lower[:-1], f"{lower[-1]}_A"]
     small = [*lower[:-1], f"{lower[-1]}_a"]
     lab.given("DeclareTable", id=small)
-    lab.not_found("DescribeTable", upper, f"{upper[-1]} to be missing beside {small[-1]}")
+    lab.not_found("DescribeTable", upper, f"{upper[-1]} to be missing next to {small[-1]}")
 
 
 @check("LN-NAME-007", "A name with a trailing space does not identify the table without the space.",
@@ -327,11 +333,11 @@ def signs(lab: Lab) -> None:
                 lab.that(told.get(key) in (None, due), f"{key} {due!r}", repr(told.get(key)))
             listed = lab.walk("ListTables", "tables", id=parent)
             lab.that(name in listed, f"{name!r} in the listing", listed[:9])
-            lab.same(lab.query(table).to_pylist(), [{"x": 1}], f"the rows of {table}")
+            lab.same(lab.query(table).to_pylist(), [{"x": 1}], f"the rows in {table}")
             lab.ok("DropTable", id=table)
-            lab.that(not lab.exists("TableExists", table), "the table to be gone", table)
+            lab.that(not lab.exists("TableExists", table), "the table to no longer exist", table)
     if not taken:
-        raise Skipped("no such name is taken")
+        raise Skipped("every such name is rejected")
 
 
 @check("LN-NAME-060", "Identifiers whose levels join to the same text are distinct.",
@@ -347,11 +353,13 @@ def joined_texts(lab: Lab) -> None:
         made: list[list[str]] = []
         for table in ([*one, f"b{sign}c"], [*two, "c"], [*parent, f"{name}{sign}b{sign}c"]):
             reply = lab.call("CreateTable", plain(len(table[-1])), id=table)
-            lab.that(reply.code != 5, f"{table} to be a name of its own", reply.outcome())
+            lab.that(reply.code != 5, f"{table} to be a distinct name", reply.outcome())
             made += [table] if reply.succeeded else []
         for count in (3, 1):
             for table in made[:count]:
-                lab.same(lab.query(table).to_pylist(), [{"x": len(table[-1])}], f"rows of {table}")
+                lab.same(
+                    lab.query(table).to_pylist(), [{"x": len(table[-1])}], f"the rows in {table}"
+                )
             if made[1:] and count == 3:
                 lab.ok("DropTable", id=made[-1])
 
@@ -361,20 +369,20 @@ def joined_texts(lab: Lab) -> None:
        _NAME, "CreateTable", "QueryTable", "DropTable", capabilities=_BOTH)  # fmt: skip
 def one_name(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
-        raise Skipped("no tables can be made in a new namespace")
+        raise Skipped("no tables can be created in a new namespace")
     one = first_table(lab, [*lab.new_namespace(), lab.ledger.fresh()])
     other = second_table(lab, [*lab.new_namespace(), one[-1]])
     same_facts(
         lab,
         facts(lab, one),
         facts_of_new(lab, first_table),
-        "of the first of two tables of one name",
+        "of the first of two tables with the same name",
     )
     same_facts(
         lab,
         facts(lab, other),
         facts_of_new(lab, second_table),
-        "of the second of two tables of one name",
+        "of the second of two tables with the same name",
     )
     for operation, request in (
         ("DeleteFromTable", {"predicate": "id < 3"}),
@@ -387,7 +395,7 @@ def one_name(lab: Lab) -> None:
         lab,
         facts(lab, other),
         facts_of_new(lab, second_table),
-        "after writes to the other of one name",
+        "after writes to the other table with the same name",
     )
 
 
@@ -396,7 +404,7 @@ def one_name(lab: Lab) -> None:
        _NAME, "CreateTable", "QueryTable", "DropTable", capabilities=_BOTH)  # fmt: skip
 def joined(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
-        raise Skipped("no tables can be made in a new namespace")
+        raise Skipped("no tables can be created in a new namespace")
     root = lab.new_namespace()
     tables, made = [[*root, "b", "c"]], dict[int, list[str]]()
     for joint in ("", ".", "_", "-", "/", ":", "%2F"):
@@ -405,7 +413,7 @@ def joined(lab: Lab) -> None:
         if table[:-1] != root and not lab.call("CreateNamespace", id=table[:-1]).succeeded:
             continue
         reply = lab.call("CreateTable", plain(number), id=table)
-        lab.that(reply.code not in (2, 5), f"{table} to be a name of its own", reply.outcome())
+        lab.that(reply.code not in (2, 5), f"{table} to be a distinct name", reply.outcome())
         if reply.succeeded:
             made[number] = table
     require_own_rows(lab, made)

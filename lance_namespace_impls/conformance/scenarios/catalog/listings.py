@@ -21,7 +21,7 @@ def namespaces(lab: Lab) -> None:
     made = [lab.new_namespace() for _ in range(3)]
     found = lab.walk("ListNamespaces", "namespaces", id=made[0][:-1])
     missing = [ns[-1] for ns in made if ns[-1] not in found]
-    lab.same(missing, [], "namespaces that the listing leaves out")
+    lab.same(missing, [], "the namespaces missing from the listing")
 
 
 @check("LN-LIST-NAMESPACES-002", "ListNamespaces returns no name twice.", _LIST, "ListNamespaces",
@@ -38,7 +38,7 @@ def namespaces_children(lab: Lab) -> None:
     parent = lab.new_namespace()
     child, name = [*parent, lab.ledger.fresh()], lab.ledger.fresh()
     if not lab.call("CreateNamespace", id=child).succeeded:
-        raise Skipped("no namespaces so deep")
+        raise Skipped("the target does not support namespaces at this depth")
     lab.call("CreateNamespace", id=[*child, name])
     found = lab.walk("ListNamespaces", "namespaces", id=parent)
     lab.same(found, [child[-1]], "the child namespaces")
@@ -79,7 +79,7 @@ def namespaces_dropped(lab: Lab) -> None:
     lab.given("DropNamespace", id=first)
     found = lab.walk("ListNamespaces", "namespaces", id=first[:-1])
     lab.that(first[-1] not in found, "the dropped namespace not to be listed", found)
-    lab.that(second[-1] in found, "the other one to be listed", found)
+    lab.that(second[-1] in found, "the other namespace to be listed", found)
 
 
 @check("LN-LIST-NAMESPACES-008", "The root namespace can be listed.",
@@ -96,7 +96,7 @@ def ordered(lab: Lab) -> None:
     parent = lab.new_namespace()
     for name in "dbeac":
         if not lab.call("CreateNamespace", id=[*parent, name]).succeeded:
-            raise Skipped("no namespaces of this depth")
+            raise Skipped("the target does not support namespaces at this depth")
     lab.same(lab.walk("ListNamespaces", "namespaces", id=parent), list("abcde"), "the names")
 
 
@@ -106,7 +106,7 @@ def tables(lab: Lab) -> None:
     parent = place_for_tables(lab)
     names = make_tables(lab, parent, 3)
     found = lab.walk("ListTables", "tables", id=parent)
-    lab.same([name for name in names if name not in found], [], "tables that are left out")
+    lab.same([name for name in names if name not in found], [], "the missing tables")
 
 
 @check("LN-LIST-TABLES-002", "ListTables returns no name twice.", _LIST, "ListTables",
@@ -123,11 +123,15 @@ def tables_once(lab: Lab) -> None:
 def tables_of_one(lab: Lab) -> None:
     first, second = place_for_tables(lab), place_for_tables(lab)
     if first == second:
-        raise Skipped("one namespace alone holds tables")
+        raise Skipped("only one namespace can contain tables")
     names = make_tables(lab, first, 2)
     others = make_tables(lab, second, 1)
     lab.same(sorted(lab.walk("ListTables", "tables", id=first)), names, "the tables")
-    lab.same(sorted(lab.walk("ListTables", "tables", id=second)), others, "the other's tables")
+    lab.same(
+        sorted(lab.walk("ListTables", "tables", id=second)),
+        others,
+        "the tables in the other namespace",
+    )
 
 
 @check("LN-LIST-TABLES-004", "ListTables returns no namespaces.", _LIST, "ListTables",
@@ -164,8 +168,8 @@ def tables_gone(lab: Lab) -> None:
         reply = lab.call("DeregisterTable", id=[*parent, names[0]])
     lab.must_succeed(reply)
     found = lab.walk("ListTables", "tables", id=parent)
-    lab.that(names[0] not in found, "the table that is gone not to be listed", found)
-    lab.that(names[1] in found, "the other one to be listed", found)
+    lab.that(names[0] not in found, "the removed table not to be listed", found)
+    lab.that(names[1] in found, "the other namespace to be listed", found)
 
 
 @check("LN-LIST-TABLES-008", "include_declared=false omits tables without data.",
@@ -175,7 +179,7 @@ def tables_declared(lab: Lab) -> None:
     declared, filled = lab.new_declared(), lab.new_table()
     found = lab.walk("ListTables", "tables", id=declared[:-1], include_declared=False)
     lab.that(filled[-1] in found, "a table with data to be listed", found)
-    lab.that(declared[-1] not in found, "a table without data to be left out", found)
+    lab.that(declared[-1] not in found, "a table without data not to be listed", found)
 
 
 @check("LN-LIST-TABLES-009", "Declared tables are listed unless include_declared is false.",
@@ -194,7 +198,7 @@ def tables_twice(lab: Lab) -> None:
     make_tables(lab, parent, 3)
     first = ours(lab, lab.walk("ListTables", "tables", id=parent))
     second = ours(lab, lab.walk("ListTables", "tables", id=parent))
-    lab.same(second, first, "the names listed again")
+    lab.same(second, first, "the names in the second listing")
 
 
 @check("LN-LIST-TABLES-011",
@@ -202,15 +206,23 @@ def tables_twice(lab: Lab) -> None:
        _LIST, "ListTables", capabilities=["nested", "tables"])  # fmt: skip
 def own_tables(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
-        raise Skipped("one namespace alone holds tables")
+        raise Skipped("only one namespace can contain tables")
     parent = lab.new_namespace()
     child, beside = [*parent, lab.ledger.fresh()], lab.new_namespace()
     made = [make_tables(lab, parent, 2), make_tables(lab, beside, 1)]
     if lab.call("CreateNamespace", id=child).succeeded:
         made.append(make_tables(lab, child, 2))
-        lab.same(lab.walk("ListTables", "tables", id=child), made[-1], "the child's tables")
-    lab.same(lab.walk("ListTables", "tables", id=parent), made[0], "the parent's tables")
-    lab.same(lab.walk("ListTables", "tables", id=beside), made[1], "the other's tables")
+        lab.same(
+            lab.walk("ListTables", "tables", id=child),
+            made[-1],
+            "the tables in the child namespace",
+        )
+    lab.same(
+        lab.walk("ListTables", "tables", id=parent), made[0], "the tables in the parent namespace"
+    )
+    lab.same(
+        lab.walk("ListTables", "tables", id=beside), made[1], "the tables in the other namespace"
+    )
 
 
 _WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -251,11 +263,15 @@ def every_way(lab: Lab) -> None:
             held[name] = operation != "DeclareTable"
         for declared, due in ((True, sorted(held)), (False, sorted(n for n in held if held[n]))):
             listed = lab.walk("ListTables", "tables", id=parent, include_declared=declared)
-            lab.same(listed, due, f"include_declared={declared} after {operation} of {name}")
+            lab.same(
+                listed,
+                due,
+                f"the tables with include_declared={declared} after {operation} on {name}",
+            )
         whole = lab.call("ListAllTables", limit=1000).answer if goes else None
         if whole and not whole.get("page_token"):
             listed = [n.split("$")[-1] for n in whole["tables"] if n.split("$")[:-1] == parent]
-            lab.same(listed, sorted(held), f"all tables after {operation} of {name}")
+            lab.same(listed, sorted(held), f"all tables after {operation} on {name}")
 
 
 @check("LN-LIST-ALL-001", "ListAllTables returns each table by its full identifier.", _LIST,
@@ -277,10 +293,10 @@ def all_tables_once(lab: Lab) -> None:
 
 
 @check("LN-LIST-ALL-003", "ListAllTables returns the tables of every level.",
-       "rest.yaml, ListAllTables: in whatever namespace", "ListAllTables", "DeclareTable",
+       "rest.yaml, ListAllTables: in any namespace", "ListAllTables", "DeclareTable",
        capabilities=["nested", *_TABLES])  # fmt: skip
 def all_levels(lab: Lab) -> None:
     made = [[*namespace, lab.ledger.fresh()] for namespace in deep(lab)]
     held = [table for table in made if lab.call("DeclareTable", id=table).succeeded]
     found = lab.walk("ListAllTables", "tables")
-    lab.same([t for t in held if "$".join(t) not in found], [], "tables that are left out")
+    lab.same([t for t in held if "$".join(t) not in found], [], "the missing tables")

@@ -19,7 +19,9 @@ def drop(lab: Lab) -> None:
     identifier = lab.new_namespace()
     lab.ok("DropNamespace", id=identifier)
     lab.that(
-        not lab.exists("NamespaceExists", identifier), "the namespace to be gone", "it is there"
+        not lab.exists("NamespaceExists", identifier),
+        "the namespace to no longer exist",
+        "it exists",
     )
 
 
@@ -49,7 +51,9 @@ def drop_skip_drops(lab: Lab) -> None:
     identifier = lab.new_namespace()
     lab.ok("DropNamespace", id=identifier, mode="Skip")
     lab.that(
-        not lab.exists("NamespaceExists", identifier), "the namespace to be gone", "it is there"
+        not lab.exists("NamespaceExists", identifier),
+        "the namespace to no longer exist",
+        "it exists",
     )
 
 
@@ -67,7 +71,7 @@ def with_contents(lab: Lab) -> tuple[list[str], list[str], str]:
             return identifier, child, look
     if lab.shape.nested or lab.shape.tables_in_new:
         raise NotReached(f"{reply.step.operation} failed: {reply.outcome()}")
-    raise Skipped("a namespace here holds neither tables nor namespaces")
+    raise Skipped("namespaces on this target can contain neither tables nor namespaces")
 
 
 @check("LN-NAMESPACE-DROP-005", "DropNamespace of a namespace that is not empty fails with code 3.",
@@ -83,9 +87,11 @@ def drop_not_empty_keeps(lab: Lab) -> None:
     identifier, child, look = with_contents(lab)
     reply = lab.call("DropNamespace", id=identifier, behavior="Restrict")
     if reply.succeeded:
-        raise Failed("a namespace that is not empty not to be dropped", reply.outcome(), reply)
-    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
-    lab.that(lab.exists(look, child), "what is in it to stay", "it is gone")
+        raise Failed("DropNamespace to keep a namespace that is not empty", reply.outcome(), reply)
+    lab.that(
+        lab.exists("NamespaceExists", identifier), "the namespace to remain", "it no longer exists"
+    )
+    lab.that(lab.exists(look, child), "its contents to remain", "it no longer exists")
 
 
 @check("LN-NAMESPACE-DROP-007", "Behavior Cascade also drops the contents of the namespace.",
@@ -94,9 +100,11 @@ def cascade(lab: Lab) -> None:
     identifier, child, look = with_contents(lab)
     lab.maybe("DropNamespace", id=identifier, behavior="Cascade")
     lab.that(
-        not lab.exists("NamespaceExists", identifier), "the namespace to be gone", "it is there"
+        not lab.exists("NamespaceExists", identifier),
+        "the namespace to no longer exist",
+        "it exists",
     )
-    lab.that(not lab.exists(look, child), "what was in it to be gone", "it is there")
+    lab.that(not lab.exists(look, child), "its contents to no longer exist", "it exists")
     lab.given("CreateNamespace", id=identifier)
     lab.that(not lab.exists(look, child), "a new namespace to be empty", f"{child} is back")
 
@@ -107,7 +115,9 @@ def cascade(lab: Lab) -> None:
 def unknown_mode(lab: Lab) -> None:
     identifier = lab.new_namespace()
     lab.refused("DropNamespace", [13], id=identifier, mode="sometimes")
-    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
+    lab.that(
+        lab.exists("NamespaceExists", identifier), "the namespace to remain", "it no longer exists"
+    )
 
 
 @check("LN-NAMESPACE-DROP-009",
@@ -116,7 +126,9 @@ def unknown_mode(lab: Lab) -> None:
 def unknown_behavior(lab: Lab) -> None:
     identifier = lab.new_namespace()
     lab.refused("DropNamespace", [13], id=identifier, behavior="gently")
-    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
+    lab.that(
+        lab.exists("NamespaceExists", identifier), "the namespace to remain", "it no longer exists"
+    )
 
 
 @check("LN-NAMESPACE-DROP-010",
@@ -127,7 +139,7 @@ def drop_answers(lab: Lab) -> None:
     identifier = with_properties(lab)
     answer = lab.ok("DropNamespace", id=identifier)
     if answer.get("properties"):
-        lab.has(answer["properties"], PROPERTIES, "the answer's properties")
+        lab.has(answer["properties"], PROPERTIES, "the properties in the response")
 
 
 @check("LN-NAMESPACE-DROP-011",
@@ -139,7 +151,7 @@ def drop_and_create(lab: Lab) -> None:
     lab.ok("DropNamespace", id=identifier)
     lab.ok("CreateNamespace", id=identifier)
     found = lab.ok("DescribeNamespace", id=identifier).get("properties") or {}
-    lab.that("owner" not in found, "no property of before", found)
+    lab.that("owner" not in found, "no property of the previous object", found)
 
 
 @check("LN-NAMESPACE-DROP-012", "DropNamespace does not affect namespaces with similar names.",
@@ -150,7 +162,7 @@ def drop_neighbours(lab: Lab) -> None:
     longer = [*identifier[:-1], identifier[-1] + "x"]
     lab.given("CreateNamespace", id=longer)
     lab.ok("DropNamespace", id=identifier)
-    lab.that(lab.exists("NamespaceExists", longer), f"{longer} to stay", "it is gone")
+    lab.that(lab.exists("NamespaceExists", longer), f"{longer} to remain", "it no longer exists")
 
 
 @check("LN-NAMESPACE-DROP-013",
@@ -190,7 +202,7 @@ def not_a_table(lab: Lab) -> None:
         reply = lab.call("DropNamespace", id=table, **more)
         if not (reply.succeeded and (idempotent or more.get("mode"))):
             lab.must_fail(reply, [0, 1, 13])
-        lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+        lab.that(lab.exists("TableExists", table), "the table to remain", "it no longer exists")
 
 
 @check("LN-NAMESPACE-DROP-021", "Nothing can be created below a table.",
@@ -200,7 +212,7 @@ def below_a_table(lab: Lab) -> None:
     table = lab.any_table()
     for operation in ("CreateNamespace", "DeclareTable"):
         lab.refused(operation, [0, 1, 13], id=[*table, lab.ledger.fresh()])
-    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+    lab.that(lab.exists("TableExists", table), "the table to remain", "it no longer exists")
 
 
 @check("LN-NAMESPACE-DROP-024",
@@ -215,10 +227,10 @@ def of_one_last_name(lab: Lab) -> None:
     lab.refused("NamespaceExists", [1], id=empty)
     lab.refused("DescribeNamespace", [1], id=empty)
     lab.ok("CreateNamespace", id=empty)
-    lab.same(lab.walk("ListTables", "tables", id=empty), [], "the tables of the empty one")
+    lab.same(lab.walk("ListTables", "tables", id=empty), [], "the tables in the empty namespace")
     lab.ok("DropNamespace", id=empty)
     lab.refused("DropNamespace", [3], id=full)
-    lab.that(lab.exists("TableExists", [*full, "t"]), "the table to stay", "it is gone")
+    lab.that(lab.exists("TableExists", [*full, "t"]), "the table to remain", "it no longer exists")
 
 
 @check("LN-NAMESPACE-DROP-025",
@@ -239,12 +251,16 @@ def at_any_level(lab: Lab) -> None:
     ]
     lab.maybe("DropNamespace", id=top, behavior="Cascade")
     for level in (top, *made):
-        lab.that(not lab.exists("NamespaceExists", level), f"{level} to be gone", "it is there")
+        lab.that(
+            not lab.exists("NamespaceExists", level), f"{level} to no longer exist", "it exists"
+        )
         lab.ok("CreateNamespace", id=level)
     for table in tables:
-        lab.that(not lab.exists("TableExists", table), f"{table} to be gone", "it is there again")
+        lab.that(
+            not lab.exists("TableExists", table), f"{table} to no longer exist", "it exists again"
+        )
     for level in (top, *made):
-        lab.same(lab.walk("ListTables", "tables", id=level), [], f"the tables of {level}")
+        lab.same(lab.walk("ListTables", "tables", id=level), [], f"the tables in {level}")
 
 
 @check("LN-NAMESPACE-DROP-014", "A namespace that contains only declared tables is not empty.",
@@ -257,7 +273,7 @@ def drop_declared(lab: Lab) -> None:
     table = [*namespace, lab.ledger.fresh()]
     lab.given("DeclareTable", id=table)
     lab.refused("DropNamespace", [3], id=namespace)
-    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+    lab.that(lab.exists("TableExists", table), "the table to remain", "it no longer exists")
 
 
 @check("LN-NAMESPACE-DROP-015", "A namespace that contains only child namespaces is not empty.",
@@ -270,7 +286,7 @@ def drop_children(lab: Lab) -> None:
     if not made.succeeded:
         return
     lab.refused("DropNamespace", [3], id=namespace)
-    lab.that(lab.exists("NamespaceExists", child), "the child to stay", "it is gone")
+    lab.that(lab.exists("NamespaceExists", child), "the child to remain", "it no longer exists")
 
 
 @check("LN-NAMESPACE-DROP-016",
@@ -279,13 +295,13 @@ def drop_children(lab: Lab) -> None:
        "DropNamespace", "CreateNamespace", capabilities=["tables", "namespaces"])  # fmt: skip
 def skip_not_empty(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
-        raise Skipped("new namespaces hold no tables")
+        raise Skipped("new namespaces cannot contain tables")
     namespace = lab.new_namespace()
     table = [*namespace, lab.ledger.fresh()]
     lab.given("DeclareTable", id=table)
     lab.refused("DropNamespace", [3], id=namespace, mode="Skip")
     lab.refused("DropNamespace", [3], id=namespace, behavior="restrict")
-    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+    lab.that(lab.exists("TableExists", table), "the table to remain", "it no longer exists")
 
 
 @check("LN-NAMESPACE-DROP-017",
@@ -295,19 +311,23 @@ def cascade_of_levels(lab: Lab) -> None:
     namespace, beside = lab.new_namespace(), lab.new_namespace()
     child = [*namespace, lab.ledger.fresh()]
     if not lab.call("CreateNamespace", id=child).succeeded:
-        raise Skipped("namespaces of this depth cannot be made")
+        raise Skipped("namespaces at this depth cannot be created")
     made = [t for t in ([*namespace, lab.ledger.fresh()], [*child, lab.ledger.fresh()],
                         [*beside, lab.ledger.fresh()])
             if lab.call("DeclareTable", id=t).succeeded]  # fmt: skip
     lab.maybe("DropNamespace", id=namespace, behavior="CASCADE")
     for gone in (namespace, child):
-        lab.that(not lab.exists("NamespaceExists", gone), f"{gone} to be gone", "it is there")
+        lab.that(not lab.exists("NamespaceExists", gone), f"{gone} to no longer exist", "it exists")
     for table in made:
         there = lab.exists("TableExists", table)
-        lab.same(there, table[:-1] == beside, f"whether {table} is there")
+        lab.same(there, table[:-1] == beside, f"whether {table} exists")
     lab.given("CreateNamespace", id=namespace)
-    lab.same(lab.walk("ListNamespaces", "namespaces", id=namespace), [], "namespaces in a new one")
-    lab.same(lab.walk("ListTables", "tables", id=namespace), [], "tables in a new one")
+    lab.same(
+        lab.walk("ListNamespaces", "namespaces", id=namespace),
+        [],
+        "the namespaces in a new namespace",
+    )
+    lab.same(lab.walk("ListTables", "tables", id=namespace), [], "the tables in a new namespace")
 
 
 @check("LN-NAMESPACE-DROP-018",
@@ -316,7 +336,7 @@ def cascade_of_levels(lab: Lab) -> None:
        "DescribeTable", capabilities=["tables", "namespaces"])  # fmt: skip
 def cascade_keeps_data(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
-        raise Skipped("new namespaces hold no tables")
+        raise Skipped("new namespaces cannot contain tables")
     namespace, other = lab.new_namespace(), lab.new_namespace()
     table = [*namespace, lab.ledger.fresh()]
     lab.given("CreateTable", stream(people(1, 2)), id=table)
@@ -328,7 +348,7 @@ def cascade_keeps_data(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-DROP-022", "DropNamespace with Cascade deletes no table's data, at any level.",
-       "rest.yaml, DropNamespace: data on storage is never deleted, not even with Cascade",
+       "rest.yaml, DropNamespace: data in storage is never deleted, not even with Cascade",
        "DropNamespace", "CreateTable", "RegisterTable", "DescribeTable",
        capabilities=["tables", "nested"])  # fmt: skip
 def cascade_keeps_all(lab: Lab) -> None:
@@ -342,17 +362,17 @@ def cascade_keeps_all(lab: Lab) -> None:
         lab.maybe("DropNamespace", id=levels[0], behavior="Cascade", **mode)
         for namespace in levels:
             lab.that(
-                not lab.exists("NamespaceExists", namespace), "no namespace to be left", namespace
+                not lab.exists("NamespaceExists", namespace), "no namespace to remain", namespace
             )
         for number, place in places:
             again = lab.table_id()
             lab.maybe("RegisterTable", id=again, location=place)
-            lab.same(lab.ids(again), [number], f"the ids of the table of level {number}")
+            lab.same(lab.ids(again), [number], f"the ids in the table at level {number}")
 
 
 @check("LN-NAMESPACE-DROP-060",
        "Creating, moving and removing tables changes whether a namespace is empty.",
-       "rest.yaml, DropNamespace: a namespace that holds any object", "DropNamespace", "CreateTable",
+       "rest.yaml, DropNamespace: a namespace that contains any object", "DropNamespace", "CreateTable",
        capabilities=_BOTH)  # fmt: skip
 def emptied(lab: Lab) -> None:
     one, other = namespace_for_tables(lab), namespace_for_tables(lab)
@@ -370,7 +390,7 @@ def emptied(lab: Lab) -> None:
 
 @check("LN-NAMESPACE-DROP-061", "Cascade removes the current contents of a namespace, and nothing "
        "from similarly named ones.",
-       "rest.yaml, DropNamespaceRequest: Cascade takes every child out of the catalog", "DropNamespace",
+       "rest.yaml, DropNamespaceRequest: Cascade removes every child from the catalog", "DropNamespace",
        "CreateTable", capabilities=_BOTH)  # fmt: skip
 def cascade_of_current_contents(lab: Lab) -> None:
     namespace = filled_namespace(lab)
@@ -391,14 +411,15 @@ def cascade_of_current_contents(lab: Lab) -> None:
     for table in gone:
         lab.refused("DescribeTable", [1, 4], id=table)
     for table in stay:
-        lab.same(lab.ids(table), [4], f"the ids of {table}, which is not in what was dropped")
+        lab.same(lab.ids(table), [4], f"the ids in {table}, which is outside the dropped namespace")
     lab.ok("CreateNamespace", id=namespace)
     lab.ok("CreateTable", stream(people(7)), id=[*namespace, "t"])
-    lab.same(lab.ids([*namespace, "t"]), [7], "the ids of a new table of the old name")
+    lab.same(lab.ids([*namespace, "t"]), [7], "the ids in a new table with the old name")
 
 
 @check("LN-NAMESPACE-DROP-062", "DropNamespace supports every combination of mode and behavior.",
-       "rest.yaml, DropNamespaceRequest, and Response: the properties it had", "DropNamespace",
+       "rest.yaml, DropNamespaceRequest, and DropNamespaceResponse: the properties that it had",
+       "DropNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def dropped(lab: Lab) -> None:
     # The Iceberg specification allows a drop of a missing namespace to succeed.
@@ -415,7 +436,7 @@ def dropped(lab: Lab) -> None:
                 break
             lab.that(reply.code in (None, 1), "success or code 1", reply.outcome())
             due = there or mode == "Skip" or idempotent
-            lab.same(reply.succeeded, due, f"whether {request} works, where it is there {there},")
+            lab.same(reply.succeeded, due, f"whether {request} succeeds for exists={there}")
             found = (reply.answer or {}).get("properties")
             lab.that(not found or (there and found == told), f"{told} once", found)
             lab.that(not lab.exists("NamespaceExists", namespace), "no namespace", request)

@@ -32,10 +32,12 @@ _TAKEN = [0, 2, 5, 13, 19]  # if an object of another kind has the name
 def create(lab: Lab) -> None:
     first = lab.shape.no_namespace
     if first is not None and first.code not in (0, 13):
-        raise Failed("CreateNamespace to succeed, or to be code 0 or 13", first.outcome(), first)
+        raise Failed("CreateNamespace to succeed or fail with code 0 or 13", first.outcome(), first)
     identifier = lab.namespace_id()
     lab.ok("CreateNamespace", id=identifier)
-    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to be there", "it is not")
+    lab.that(
+        lab.exists("NamespaceExists", identifier), "the namespace to exist", "it does not exist"
+    )
 
 
 @check("LN-NAMESPACE-CREATE-002",
@@ -60,7 +62,7 @@ def create_default_mode(lab: Lab) -> None:
 def create_answers_properties(lab: Lab) -> None:
     identifier = lab.namespace_id()
     answer = lab.maybe("CreateNamespace", id=identifier, properties=PROPERTIES)
-    lab.has(answer.get("properties"), PROPERTIES, "the answer's properties")
+    lab.has(answer.get("properties"), PROPERTIES, "the properties in the response")
 
 
 @check("LN-NAMESPACE-CREATE-005", "CreateNamespace stores the properties of the request.",
@@ -92,7 +94,7 @@ def exist_ok_answers(lab: Lab) -> None:
     answer = lab.maybe(
         "CreateNamespace", id=identifier, mode="ExistOk", properties={"owner": "bob"}
     )
-    lab.has(answer.get("properties"), PROPERTIES, "the answer's properties")
+    lab.has(answer.get("properties"), PROPERTIES, "the properties in the response")
 
 
 @check("LN-NAMESPACE-CREATE-008", "Mode ExistOk creates a missing namespace.",
@@ -100,7 +102,9 @@ def exist_ok_answers(lab: Lab) -> None:
 def exist_ok_makes(lab: Lab) -> None:
     identifier = lab.namespace_id()
     lab.ok("CreateNamespace", id=identifier, mode="ExistOk")
-    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to be there", "it is not")
+    lab.that(
+        lab.exists("NamespaceExists", identifier), "the namespace to exist", "it does not exist"
+    )
 
 
 @check("LN-NAMESPACE-CREATE-009",
@@ -111,7 +115,7 @@ def overwrite(lab: Lab) -> None:
     lab.maybe("CreateNamespace", id=identifier, mode="Overwrite", properties={"note": "new"})
     found = lab.ok("DescribeNamespace", id=identifier).get("properties") or {}
     lab.has(found, {"note": "new"}, "the properties")
-    lab.that("owner" not in found, "no property of before", found)
+    lab.that("owner" not in found, "no property of the previous object", found)
 
 
 @check("LN-NAMESPACE-CREATE-010", "Mode Overwrite creates a missing namespace.",
@@ -119,7 +123,9 @@ def overwrite(lab: Lab) -> None:
 def overwrite_makes(lab: Lab) -> None:
     identifier = lab.namespace_id()
     lab.maybe("CreateNamespace", id=identifier, mode="Overwrite")
-    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to be there", "it is not")
+    lab.that(
+        lab.exists("NamespaceExists", identifier), "the namespace to exist", "it does not exist"
+    )
 
 
 @check("LN-NAMESPACE-CREATE-011",
@@ -136,7 +142,9 @@ def overwrite_with_contents(lab: Lab) -> None:
         kind = "TableExists"
     lab.must_succeed(reply)
     lab.refused("CreateNamespace", [0, 3, 13], id=identifier, mode="Overwrite")
-    lab.that(lab.exists(kind, child), "what is in the namespace to stay", "it is gone")
+    lab.that(
+        lab.exists(kind, child), "the contents of the namespace to remain", "it no longer exists"
+    )
 
 
 @check("LN-NAMESPACE-CREATE-012",
@@ -157,7 +165,7 @@ def unknown_mode(lab: Lab) -> None:
     identifier = lab.namespace_id()
     lab.refused("CreateNamespace", [13], id=identifier, mode="sometimes")
     there = lab.exists("NamespaceExists", identifier)
-    lab.that(not there, "no namespace after code 13", "it is there")
+    lab.that(not there, "no namespace after code 13", "it exists")
 
 
 @check("LN-NAMESPACE-CREATE-014",
@@ -167,7 +175,9 @@ def missing_parent(lab: Lab) -> None:
     parent = lab.namespace_id()
     # Code 13 if the level cannot contain namespaces at all.
     lab.refused("CreateNamespace", [1, 13], id=[*parent, lab.ledger.fresh()])
-    lab.that(not lab.exists("NamespaceExists", parent), "no parent made on the way", "it is there")
+    lab.that(
+        not lab.exists("NamespaceExists", parent), "no parent created as a side effect", "it exists"
+    )
 
 
 @check("LN-NAMESPACE-CREATE-015",
@@ -178,7 +188,7 @@ def missing_parent(lab: Lab) -> None:
 def name_of_a_table(lab: Lab) -> None:
     table = lab.any_table()
     lab.refused("CreateNamespace", [2, 5, 13], id=table)
-    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+    lab.that(lab.exists("TableExists", table), "the table to remain", "it no longer exists")
 
 
 @check("LN-NAMESPACE-CREATE-016",
@@ -202,12 +212,12 @@ def same_name_elsewhere(lab: Lab) -> None:
        capabilities=["namespaces", "tables"])  # fmt: skip
 def overwrite_held(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
-        raise Skipped("new namespaces hold no tables")
+        raise Skipped("new namespaces cannot contain tables")
     namespace = lab.new_namespace()
     table = [*namespace, lab.ledger.fresh()]
     lab.given("DeclareTable", id=table)
     lab.refused("CreateNamespace", [0, 3, 13], id=namespace, mode="Overwrite")
-    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+    lab.that(lab.exists("TableExists", table), "the table to remain", "it no longer exists")
 
 
 @check("LN-NAMESPACE-CREATE-019",
@@ -215,9 +225,9 @@ def overwrite_held(lab: Lab) -> None:
        "general specification, Root Namespace", "CreateNamespace", "NamespaceExists")  # fmt: skip
 def root(lab: Lab) -> None:
     lab.refused("CreateNamespace", [0, 2, 13], id=[])
-    lab.that(lab.exists("NamespaceExists", []), "the root to be there", "it is not")
+    lab.that(lab.exists("NamespaceExists", []), "the root to exist", "it does not exist")
     found = lab.walk("ListNamespaces", "namespaces", id=[], limit=1000)
-    lab.that("" not in found, "no root in the root", found)
+    lab.that("" not in found, "the root not to be listed in itself", found)
 
 
 @check("LN-NAMESPACE-CREATE-017",
@@ -280,7 +290,11 @@ def missing_parent_in_every_mode(lab: Lab) -> None:
             lab.ledger.made("namespace", tuple(missing))  # a target may create it implicitly
             reply = lab.call(operation, data, id=[*missing, "a"], **request)
             listed = lab.walk("ListNamespaces", "namespaces", id=missing[:-1])
-            lab.that(missing[-1] not in listed, f"no namespace made by {operation} {mode}", missing)
+            lab.that(
+                missing[-1] not in listed,
+                f"no namespace created by {operation} in mode {mode}",
+                missing,
+            )
             fine = lab.call(operation, data, id=[*inside, operation + mode], **request)
             if fine.succeeded:  # the request is valid, so only the namespace is wrong
                 lab.must_fail(reply, [1])
@@ -290,7 +304,7 @@ def missing_parent_in_every_mode(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-CREATE-062", "Mode Overwrite fails with code 3 until the namespace is empty.",
-       "rest.yaml, CreateNamespace: Overwrite of a namespace that still holds anything", "CreateNamespace",
+       "rest.yaml, CreateNamespace: Overwrite of a namespace that is not empty", "CreateNamespace",
        "CreateTable", capabilities=_BOTH)  # fmt: skip
 def overwrite_until_empty(lab: Lab) -> None:
     over = {"mode": "Overwrite", "properties": {"new": "1"}}
@@ -307,7 +321,7 @@ def overwrite_until_empty(lab: Lab) -> None:
         before = lab.ok("DescribeNamespace", id=namespace)
         lab.refused("CreateNamespace", [3], id=namespace, **over)
         lab.same(lab.ok("DescribeNamespace", id=namespace), before, "the namespace")
-        lab.that(lab.exists(f"{kind}Exists", [*namespace, "a"]), "what it holds to stay", "none")
+        lab.that(lab.exists(f"{kind}Exists", [*namespace, "a"]), "its contents to remain", "none")
         lab.given(f"Drop{kind}", id=[*namespace, "a"])
         lab.ok("CreateNamespace", id=namespace, **over)
 
@@ -326,9 +340,14 @@ def one_name(lab: Lab) -> None:
         lab.refused("CreateTable", _TAKEN, stream(people(9)), id=namespace, mode=mode)
         if mode != "ExistOk":
             lab.refused("RegisterTable", _TAKEN, id=namespace, mode=mode, location=where)
-        unchanged(lab, before[0], _held(lab, namespace), f"mode {mode} of a table of its name")
         unchanged(
-            lab, before[1], table_entry(lab, table), f"mode {mode} of a namespace of its name"
+            lab, before[0], _held(lab, namespace), f"creating a table with its name in mode {mode}"
+        )
+        unchanged(
+            lab,
+            before[1],
+            table_entry(lab, table),
+            f"creating a namespace with its name in mode {mode}",
         )
 
 
@@ -358,7 +377,7 @@ def describe_twice(lab: Lab) -> None:
     identifier = with_properties(lab)
     first = lab.ok("DescribeNamespace", id=identifier)
     second = lab.ok("DescribeNamespace", id=identifier)
-    lab.same(second.get("properties"), first.get("properties"), "the properties read again")
+    lab.same(second.get("properties"), first.get("properties"), "the properties in the second read")
 
 
 @check("LN-NAMESPACE-DESCRIBE-005",
@@ -369,7 +388,7 @@ def own_properties(lab: Lab) -> None:
     child = [*parent, lab.ledger.fresh()]
     reply = lab.call("CreateNamespace", id=child, properties={"inner": "2", "both": "inner"})
     if not reply.succeeded:
-        raise Skipped("namespaces of this depth cannot be made")
+        raise Skipped("namespaces at this depth cannot be created")
     found = lab.ok("DescribeNamespace", id=child).get("properties") or {}
     lab.same((found.get("inner"), found.get("both"), found.get("outer")), ("2", "inner", None),
              "the child's properties")  # fmt: skip
@@ -380,13 +399,13 @@ def own_properties(lab: Lab) -> None:
 
 @check("LN-NAMESPACE-DESCRIBE-060",
        "DescribeNamespace returns an empty map for a namespace without properties.",
-       "rest.yaml, DescribeNamespaceResponse: an empty map where none are set", "DescribeNamespace",
+       "rest.yaml, DescribeNamespaceResponse: an empty map if none are set", "DescribeNamespace",
        "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def no_properties(lab: Lab) -> None:
     namespace = lab.namespace_id()
     lab.maybe("CreateNamespace", id=namespace, properties=PROPERTIES)
     if lab.ok("DescribeNamespace", id=namespace).get("properties") is None:
-        raise Skipped("the catalog keeps no properties of namespaces")
+        raise Skipped("the catalog stores no properties of namespaces")
     bare = lab.call("AlterNamespace", id=namespace, unset_properties=list(PROPERTIES)).succeeded
     for each in (lab.new_namespace(), *([namespace] if bare else ())):
         found = lab.ok("DescribeNamespace", id=each).get("properties")
@@ -456,7 +475,7 @@ def alter_answers(lab: Lab) -> None:
         "AlterNamespace", id=identifier, set_properties={"owner": "bob"}, unset_properties=["note"]
     )
     found = answer.get("properties") or {}
-    lab.has(found, {"owner": "bob"}, "the answer's properties")
+    lab.has(found, {"owner": "bob"}, "the properties in the response")
     lab.that("note" not in found, "no property that was removed", found)
 
 
@@ -466,7 +485,7 @@ def alter_answers(lab: Lab) -> None:
 def alter_missing(lab: Lab) -> None:
     identifier = lab.namespace_id()
     lab.refused("AlterNamespace", [1], id=identifier, set_properties={"a": "b"})
-    lab.that(not lab.exists("NamespaceExists", identifier), "no namespace made", "it is there")
+    lab.that(not lab.exists("NamespaceExists", identifier), "no namespace created", "it exists")
 
 
 @check("LN-NAMESPACE-ALTER-005",
@@ -491,7 +510,7 @@ def alter_absent(lab: Lab) -> None:
     bare = lab.new_namespace()
     lab.ok("AlterNamespace", id=bare, set_properties={"owner": "bob"})
     found = lab.ok("DescribeNamespace", id=bare).get("properties")
-    lab.has(found, {"owner": "bob"}, "the properties of one that had none")
+    lab.has(found, {"owner": "bob"}, "the properties of a namespace that had none")
 
 
 @check("LN-NAMESPACE-ALTER-006",

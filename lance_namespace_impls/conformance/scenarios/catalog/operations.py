@@ -24,7 +24,7 @@ def names_known(lab: Lab) -> None:
     lab.same(sorted(names), sorted(set(names)), "the operations")
     older = {alias for row in OPERATIONS.values() for alias in row.aliases}
     unknown = [n for n in names if n not in OPERATIONS and n not in older and "V" not in n]
-    lab.same(unknown, [], "names that the protocol does not know")
+    lab.same(unknown, [], "the names that are not operations of the protocol")
 
 
 @check(
@@ -39,13 +39,13 @@ def claimed_work(lab: Lab) -> None:
         if operation in (lab.claimed or ()) and operation not in _UNASKED:
             reply = missing_object_call(lab, operation)
             if reply.code == 0:
-                raise Failed(f"{operation} not to be code 0", reply.outcome(), reply)
+                raise Failed(f"{operation} not to fail with code 0", reply.outcome(), reply)
 
 
 @check(
     "LN-OPERATIONS-003",
     "An operation that ListOperations does not return fails with code 0 or has no route.",
-    "rest.yaml, ListOperations: whatever is not in the list answers Unsupported",
+    "rest.yaml, ListOperations: operations that are not listed result in Unsupported",
     "ListOperations",
 )
 def unclaimed_refused(lab: Lab) -> None:
@@ -55,7 +55,7 @@ def unclaimed_refused(lab: Lab) -> None:
             reply = missing_object_call(lab, operation)
             # Code 13 is also correct if the catalog cannot hold the identifier.
             if reply.code not in (0, 13):
-                raise Failed(f"{operation} to be code 0", reply.outcome(), reply)
+                raise Failed(f"{operation} to fail with code 0", reply.outcome(), reply)
 
 
 observed(
@@ -66,9 +66,9 @@ observed(
 
 
 @check("LN-OPERATIONS-005", "An unused name is not reported as taken.",
-       'protocol semantics, "Errors": codes 2 and 5 are for what exists',
+       'protocol semantics, "Errors": codes 2 and 5 are for existing objects',
        "CreateNamespace")  # fmt: skip
 def fresh(lab: Lab) -> None:
     for reply in (lab.shape.no_namespace, lab.shape.no_table):
         if reply is not None and reply.code in (2, 3, 5, 9, 14, 23):
-            raise Failed("a name that nothing has to be free", reply.outcome(), reply)
+            raise Failed("an unused name to be available", reply.outcome(), reply)

@@ -98,7 +98,11 @@ def full_pages(lab: Lab) -> None:
     make_tables(lab, parent, 5)
     for answer in lab.pages("ListTables", id=parent, limit=2):
         if answer.get("page_token"):
-            lab.same(len(answer.get("tables") or ()), 2, "the names on a page that is not the last")
+            lab.same(
+                len(answer.get("tables") or ()),
+                2,
+                "the number of names on a page that is not the last",
+            )
 
 
 @check("LN-PAGE-007", "If a table is removed between pages, no other table is omitted.",
@@ -115,7 +119,7 @@ def removed_meanwhile(lab: Lab) -> None:
             lab.given("DeregisterTable", id=[*parent, name])
     for answer in pages:
         found += answer.get("tables") or ()
-    lab.same([name for name in names if name not in found], [], "names that are left out")
+    lab.same([name for name in names if name not in found], [], "the missing names")
 
 
 @check("LN-PAGE-008", "If a table is added between pages, no other table is listed twice.",
@@ -131,11 +135,11 @@ def added_meanwhile(lab: Lab) -> None:
     for answer in pages:
         found += answer.get("tables") or ()
     met = [name for name in found if name in names]
-    lab.same(sorted(met), names, "the names that were there all the time")
+    lab.same(sorted(met), names, "the names that existed throughout")
 
 
-@check("LN-PAGE-009", "A limit below 1 is code 13.",
-       f"{_PAGING}: 1 or more; wire facts and the published text of limit, which have no least",
+@check("LN-PAGE-009", "A limit below 1 fails with code 13.",
+       f"{_PAGING}: 1 or more; wire facts and the published description of limit, which define no minimum",
        "ListTables", level=Level.SHOULD, capabilities=["tables"])  # fmt: skip
 def bad_limit(lab: Lab) -> None:
     parent = list(lab.shape.table_parent or ())
@@ -149,7 +153,7 @@ def no_limit(lab: Lab) -> None:
     parent = place_for_tables(lab)
     names = make_tables(lab, parent, 7)
     found = lab.walk("ListTables", "tables", id=parent)
-    lab.same([name for name in names if name not in found], [], "names that are left out")
+    lab.same([name for name in names if name not in found], [], "the missing names")
 
 
 @check("LN-PAGE-011", "A page token can be reused and returns the same page.", _PAGING,
@@ -161,7 +165,7 @@ def token_again(lab: Lab) -> None:
     lab.that(bool(token), "a page token", token)
     first = lab.ok("ListTables", id=parent, limit=2, page_token=token).get("tables")
     second = lab.ok("ListTables", id=parent, limit=2, page_token=token).get("tables")
-    lab.same(second, first, "the page read again")
+    lab.same(second, first, "the page from the second read")
 
 
 @check("LN-PAGE-012", "The pages of ListAllTables contain each table exactly once.",
@@ -185,12 +189,12 @@ def other_limits(lab: Lab) -> None:
     lab.that(bool(token), "a page token", answer)
     for more in ({}, {"limit": 1}, {"limit": 100}):
         found = lab.ok("ListTables", id=parent, page_token=token, **more).get("tables") or []
-        lab.that(bool(found) and not first & set(found), "names behind the first page", found)
+        lab.that(bool(found) and not first & set(found), "names after the first page", found)
         rest = [name for name in names if name not in first]
         if more.get("limit") == 1:
-            lab.same(len(found), 1, "the number of names")
+            lab.same(len(found), 1, "the number of distinct names")
         elif first <= set(names):
-            lab.same([name for name in found if name in names][:3], rest, "the rest of the names")
+            lab.same([name for name in found if name in names][:3], rest, "the remaining names")
 
 
 @check("LN-PAGE-013", "ListNamespaces returns at most limit names per page.", _PAGING,
@@ -289,7 +293,7 @@ def all_declared(lab: Lab) -> None:
     declared, held = lab.new_declared(), lab.new_table()
     found = lab.walk("ListAllTables", "tables", include_declared=False, limit=1000)
     lab.that("$".join(held) in found, "the table with data", found)
-    lab.that("$".join(declared) not in found, "no declared table", found)
+    lab.that("$".join(declared) not in found, "no declared tables", found)
 
 
 @check("LN-PAGE-021", "ListTables returns all tables even if there are more than a hundred.",
@@ -298,11 +302,13 @@ def many(lab: Lab) -> None:
     parent = place_for_tables(lab)
     names = make_tables(lab, parent, MANY)
     found = ours(lab, lab.walk("ListTables", "tables", id=parent))
-    lab.same([n for n in found if n in names], names, "the names, without a limit")
+    lab.same([n for n in found if n in names], names, "the names without a limit")
     for limit in (60, 1000):
         page = lab.ok("ListTables", id=parent, limit=limit)
         if page.get("page_token") is not None:
-            lab.same(len(page["tables"]), limit, "the names on a page that is not the last")
+            lab.same(
+                len(page["tables"]), limit, "the number of names on a page that is not the last"
+            )
     for limit in (MANY, 60, 1000):
         found = ours(lab, lab.walk("ListTables", "tables", id=parent, limit=limit))
         lab.same([n for n in found if n in names], names, f"the names in pages of {limit}")
@@ -322,9 +328,9 @@ def without_declared(lab: Lab) -> None:
     found = lab.walk("ListTables", "tables", id=parent, include_declared=False, limit=2)
     lab.same([n for n in found if n in made], sorted(made), "the names in pages of 2")
     if lab.ok("ListTables", id=parent, include_declared=False, limit=2).get("page_token"):
-        lab.same(len(first), 2, "the names on a page that is not the last")
+        lab.same(len(first), 2, "the number of names on a page that is not the last")
     both = lab.walk("ListTables", "tables", id=parent, include_declared=True, limit=3)
-    lab.that(set(made) <= set(both), "all tables where they are to be included", both)
+    lab.that(set(made) <= set(both), "all tables with include_declared", both)
 
 
 @check("LN-PAGE-023", "ListAllTables returns tables of every level in order, also across pages.",
@@ -362,20 +368,24 @@ def namespaces_meanwhile(lab: Lab) -> None:
     lab.new_namespace()
     for answer in pages:
         found += answer.get("namespaces") or ()
-    lab.same([name for name in found if name in names], names, "the names of those that were there")
+    lab.same(
+        [name for name in found if name in names],
+        names,
+        "the names of the namespaces that existed throughout",
+    )
 
 
 @check(
     "LN-PAGE-025",
     "A page token from a different listing fails with code 13 or returns no names of that listing.",
-    "rest.yaml, PageToken: code 13; text that is no token may be taken for a name to start after",
+    "rest.yaml, PageToken: code 13; text that is not a token may be interpreted as a name to start after",
     "ListTables",
     level=Level.MAY,
     capabilities=["tables"],
 )
 def foreign_token(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
-        raise Skipped("one namespace alone holds tables")
+        raise Skipped("only one namespace can contain tables")
     first, second = place_for_tables(lab), place_for_tables(lab)
     made = [make_tables(lab, parent, 3) for parent in (first, second)]
     token = lab.ok("ListTables", id=first, limit=1).get("page_token")
@@ -385,7 +395,11 @@ def foreign_token(lab: Lab) -> None:
     if not reply.succeeded:
         lab.must_fail(reply, [13])
     found = (reply.answer or {}).get("tables") or ()
-    lab.same([name for name in found if name in made[0]], [], "the names of the other listing")
+    lab.same(
+        [name for name in found if name in made[0]],
+        [],
+        "the names that belong to the other listing",
+    )
 
 
 def entries(answer: Any, key: str) -> list[Any]:
@@ -436,7 +450,7 @@ def _no_new_start(lab: Lab, operation: str, key: str, one: list[str], other: lis
         lab.must_fail(reply, [13])
         return
     again = [entry for entry in entries(reply.answer, key) if entry in first]
-    lab.same(again, [], f"what {operation} gives again for a token that stands behind it")
+    lab.same(again, [], f"the entries that {operation} repeats for another listing's token")
 
 
 @check("LN-PAGE-028",
@@ -476,7 +490,7 @@ def joined(lab: Lab) -> None:
                 request["page_token"] = token
             else:
                 raise Failed(f"{operation} to end", "more pages than entries", lab.last)
-            lab.same(sorted(found), sorted(whole), f"what the pages of {operation} give")
+            lab.same(sorted(found), sorted(whole), f"the entries on all pages of {operation}")
 
 
 @check("LN-PAGE-030", "include_declared=false omits declared tables on every page.",
@@ -534,7 +548,7 @@ def pages(
         found += given
         if not page.get("page_token"):
             return found
-        lab.same(len(given), limit, f"the entries of page {number} of {operation}")
+        lab.same(len(given), limit, f"the number of entries on page {number} of {operation}")
         request = {**request, "page_token": page["page_token"]}
         between(number)
     raise Failed(f"{operation} to end", "200 pages", lab.last)
@@ -569,13 +583,23 @@ def contents(lab: Lab) -> None:
         for limit in {2, max(1, len(due) - 1), max(1, len(due))}:
             found = pages(lab, operation, key, limit, **request)
             names = [name for name, _ in found]
-            lab.same(sorted(names), sorted(n for n, _ in due), f"{key} by {limit} of {request}")
+            lab.same(
+                sorted(names),
+                sorted(n for n, _ in due),
+                f"the {key} in pages of {limit} with {request}",
+            )
             if key in ("versions", "indexes"):
                 lab.same(
-                    names, [name for name, _ in due], f"the order of {key} by {limit} of {request}"
+                    names,
+                    [name for name, _ in due],
+                    f"the order of the {key} in pages of {limit} with {request}",
                 )
             for name, entry in found:
-                lab.same(entry, dict(due)[name], f"{name} in {key} by {limit} of {request}")
+                lab.same(
+                    entry,
+                    dict(due)[name],
+                    f"{name} in the {key} in pages of {limit} with {request}",
+                )
 
 
 def _make(thing: str, lab: Lab, table: list[str], name: str) -> None:
@@ -609,7 +633,7 @@ def _meanwhile(thing: str) -> Callable[[Lab], None]:
         if thing == "tables":
             place = place_for_tables(lab)
             if not lab.shape.tables_in_new:
-                raise Skipped("no tables can be made in a new namespace")
+                raise Skipped("no tables can be created in a new namespace")
         elif thing == "namespaces":
             if not lab.shape.nested:
                 raise Skipped("no namespaces below a namespace")
@@ -622,7 +646,7 @@ def _meanwhile(thing: str) -> Callable[[Lab], None]:
             _make(thing, lab, place, name)
         first = pairs(lab.ok(_CHANGING[thing], id=place, limit=2), thing)
         if len(first) != 2:
-            raise NotReached(f"{_CHANGING[thing]} of two a page gave {len(first)} entries")
+            raise NotReached(f"{_CHANGING[thing]} with a limit of 2 returned {len(first)} entries")
 
         def between(number: int) -> None:
             if number == 1:  # b1 and b2 were returned
@@ -639,11 +663,11 @@ def _meanwhile(thing: str) -> Callable[[Lab], None]:
             by_name = sorted(name for name, _ in first) == _NAMES[:2]
             due = [n for n in _NAMES if by_name or n not in _REMOVED]
             lab.same(
-                sorted(n for n in met if n in due), due, f"{thing} that were there all the time"
+                sorted(n for n in met if n in due), due, f"the {thing} that existed throughout"
             )
         else:
-            lab.same(met, _NAMES, f"{thing} that were there all the time, in order")
-        lab.same(len(found), len(set(found)), f"the number of {thing}, each once")
+            lab.same(met, _NAMES, f"the {thing} that existed throughout, in order,")
+        lab.same(len(found), len(set(found)), f"the number of listed {thing}, without repetitions,")
 
     return run
 
@@ -681,9 +705,11 @@ def versions_meanwhile(lab: Lab) -> None:
             for n, _ in pages(lab, "ListTableVersions", "versions", 2, between, id=table, **more)
         ]
         lab.same(
-            sorted(n for n in found if 2 <= n <= 6), [2, 3, 4, 5, 6], "the versions that stayed"
+            sorted(n for n in found if 2 <= n <= 6),
+            [2, 3, 4, 5, 6],
+            "the versions that existed throughout",
         )
-        lab.same(len(found), len(set(found)), "the number of versions, each once")
+        lab.same(len(found), len(set(found)), "the number of listed versions, without repetitions,")
         if descending:
             lab.same(found, sorted(found, reverse=True), "the versions, newest first")
 
@@ -707,7 +733,7 @@ def odd_order(lab: Lab) -> None:
     if lab.shape.tables_in_new:
         for limit in (3, len(made)):
             found = [n for n, _ in pages(lab, "ListTables", "tables", limit, id=parent)]
-            lab.same(found, mine, f"the tables by {limit}")
+            lab.same(found, mine, f"the tables in pages of {limit}")
 
 
 @check("LN-PAGE-039",
@@ -715,7 +741,7 @@ def odd_order(lab: Lab) -> None:
        "ListTables", "DeclareTable", capabilities=_TABLES)  # fmt: skip
 def in_turns(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
-        raise Skipped("no tables can be made in a new namespace")
+        raise Skipped("no tables can be created in a new namespace")
     parents = [lab.new_namespace() for _ in range(3)]
     due = [
         make_tables(lab, parent, count) for parent, count in zip(parents, (3, 4, 5), strict=True)
@@ -731,7 +757,7 @@ def in_turns(lab: Lab) -> None:
             page = lab.ok("ListTables", id=parent, limit=number + 1, **more)
             found[number] += page["tables"]
             tokens[number] = page.get("page_token") or None
-    lab.same(found, due, "the tables of each namespace")
+    lab.same(found, due, "the tables in each namespace")
 
 
 @check("LN-PAGE-040",
@@ -744,12 +770,14 @@ def ends(lab: Lab) -> None:
         for limit in (1, 1000):
             reply = lab.call(operation, id=table, limit=limit)
             if reply.succeeded:
-                lab.same(pairs(reply.answer, key), [], f"the {key} of a table without")
+                lab.same(pairs(reply.answer, key), [], f"the {key} of a table without any")
                 lab.same((reply.answer or {}).get("page_token"), None, "the token")
     lab.given("InsertIntoTable", stream(people(2)), id=table)
     page = lab.maybe("ListTableVersions", id=table, limit=2)
     lab.same(
-        (len(page["versions"]), page.get("page_token")), (2, None), "versions of two, and the token"
+        (len(page["versions"]), page.get("page_token")),
+        (2, None),
+        "the number of versions on a page of two, and the token",
     )
     if lab.shape.tables_in_new:
         parent = lab.new_namespace()
@@ -759,7 +787,7 @@ def ends(lab: Lab) -> None:
                 lab.same(
                     (len(page["tables"]), page.get("page_token")),
                     (count, None),
-                    "tables, and the token",
+                    "the number of tables, and the token",
                 )
             lab.given("CreateTable", plain(1), id=[*parent, lab.ledger.fresh()])
 
@@ -767,7 +795,7 @@ def ends(lab: Lab) -> None:
 @check("LN-PAGE-041",
        "A listing that rejects page tokens of another object also rejects those of other "
        "operations.",
-       "rest.yaml, PageToken: a token that belongs to another listing is InvalidInput",
+       "rest.yaml, PageToken: a token of another listing results in InvalidInput",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def kinds(lab: Lab) -> None:
     pairs = [(crowded(lab), crowded(lab))]
@@ -794,6 +822,6 @@ def kinds(lab: Lab) -> None:
                     reply = lab.call(operation, id=one, limit=1, page_token=strange)
                     lab.that(
                         reply.code == 13,
-                        f"code 13 from {operation} with a token of {kind}",
+                        f"{operation} to fail with code 13 for a page token from {kind}",
                         reply.outcome(),
                     )

@@ -132,7 +132,7 @@ def of_tables(lab: Lab) -> None:
         lab.must_succeed(reply)
         described = lab.ok("DescribeTable", id=table).get("properties")
         if described is None:
-            raise Skipped("the catalog keeps no properties of tables")
+            raise Skipped("the catalog stores no properties of tables")
         kept[way] = described
         for what, found in (
             (way, (reply.answer or {}).get("properties")),
@@ -142,17 +142,17 @@ def of_tables(lab: Lab) -> None:
                 lab.same(
                     {k: found.get(k) for k in _VALUES},
                     _VALUES,
-                    f"the properties that {what} tells after {way}",
+                    f"the properties that {what} returns after {way}",
                 )
         gone = lab.ok("DropTable", id=table).get("properties")
         if gone is not None:
             lab.same(
                 {k: gone.get(k) for k in _VALUES},
                 _VALUES,
-                f"the properties that DropTable tells after {way}",
+                f"the properties that DropTable returns after {way}",
             )
     if not kept:
-        raise Skipped("no way takes these properties")
+        raise Skipped("no operation accepts these properties")
 
 
 @check("LN-PROPERTY-002", "Namespace properties are stored exactly, whichever operation sets them.",

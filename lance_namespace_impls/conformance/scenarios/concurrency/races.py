@@ -26,7 +26,7 @@ def one_wins(lab: Lab, replies: list[Reply], losers: list[int]) -> None:
             raise Skipped(reply.outcome())
         if not reply.succeeded and reply.code not in (*losers, 14):
             due = ", ".join(map(str, (*losers, 14)))
-            raise Failed(f"a loser to be code {due}", reply.outcome(), reply)
+            raise Failed(f"each losing call to fail with code {due}", reply.outcome(), reply)
     if len(won) != 1:
         raise Failed("exactly one call to succeed", f"{len(won)} did", lab.last)
 
@@ -71,7 +71,7 @@ def create_namespace(lab: Lab) -> None:
 
 
 @check("LN-RACE-004", "Of several concurrent DropTable calls for one table, exactly one succeeds.",
-       "rest.yaml, DropTable: a repeat of a call that went through answers TableNotFound", "DropTable",
+       "rest.yaml, DropTable: repeating a successful call results in TableNotFound", "DropTable",
        capabilities=["tables"])  # fmt: skip
 def drop(lab: Lab) -> None:
     def make(number: int) -> list[Step]:
@@ -99,10 +99,10 @@ def append(lab: Lab) -> None:
             elif reply.code == 0 and "InsertIntoTable" not in lab.worked:
                 raise Skipped(reply.outcome())
             elif reply.code not in (14, 17, 21):
-                raise Failed("an append to succeed, or to be code 14", reply.outcome(), reply)
+                raise Failed("an append to succeed or fail with code 14", reply.outcome(), reply)
     lab.same(lab.ids(table), sorted(expected), "the ids")
     told = [version for version in made if version is not None]
-    lab.that(len(set(told)) == len(told), "a version of its own for each append", sorted(told))
+    lab.that(len(set(told)) == len(told), "a separate version for each append", sorted(told))
 
 
 @check("LN-RACE-006",
@@ -135,7 +135,7 @@ def alter(lab: Lab) -> None:
             if reply.succeeded:
                 expected[key] = "x"
             elif reply.code != 14:
-                raise Failed("a change to succeed, or to be code 14", reply.outcome(), reply)
+                raise Failed("a change to succeed or fail with code 14", reply.outcome(), reply)
     found = lab.ok("DescribeNamespace", id=namespace).get("properties")
     lab.has(found, expected, "the properties")
 
@@ -153,7 +153,7 @@ def reads(lab: Lab) -> None:
         for reply in replies:
             lab.may_refuse(reply)
         found = [reply.rows.column("id").to_pylist() for reply in replies[:3]]
-        lab.same(found, [[1], [2], [3]], "the ids of each query")
+        lab.same(found, [[1], [2], [3]], "the ids in each query")
         counts = [(reply.answer or {}).get("count") for reply in replies[3:]]
         lab.same(counts, [1, 2], "the counts")
 
@@ -164,7 +164,7 @@ def _step(operation: str, request: dict[str, Any], data: bytes | None = None) ->
 
 @check("LN-RACE-008",
        "Exactly one of several concurrent DropNamespace calls for one namespace succeeds.",
-       "rest.yaml, DropNamespace: a missing namespace answers NamespaceNotFound",
+       "rest.yaml, DropNamespace: a missing namespace results in NamespaceNotFound",
        "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def drop_namespace_race(lab: Lab) -> None:
     probe = lab.call("DropNamespace", id=lab.namespace_id())
@@ -176,7 +176,7 @@ def drop_namespace_race(lab: Lab) -> None:
 
 
 @check("LN-RACE-009", "Exactly one of several concurrent RenameTable calls for one table succeeds.",
-       "rest.yaml, RenameTable: a missing table TableNotFound", "RenameTable",
+       "rest.yaml, RenameTable: a missing table results in TableNotFound", "RenameTable",
        capabilities=_TABLES)  # fmt: skip
 def rename_race(lab: Lab) -> None:
     for _ in range(4):
@@ -210,7 +210,7 @@ def _judged(lab: Lab, steps: list[Any]) -> list[Any]:
         if reply.code == 0 and reply.step.operation not in lab.worked:
             raise Skipped(f"{reply.step.operation}: {reply.outcome()}")
         if not reply.succeeded and reply.code not in (14, 17, 21):
-            raise Failed("a write to succeed, or to be code 14", reply.outcome(), reply)
+            raise Failed("a write to succeed or fail with code 14", reply.outcome(), reply)
     return replies
 
 

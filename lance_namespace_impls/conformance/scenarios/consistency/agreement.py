@@ -27,12 +27,12 @@ def _agree(
         if found is not None and (found or due):
             if key == "location":
                 found, due = local_path(found), local_path(due)
-            lab.same(found, due, f"{key} that {what} answers, as it is described,")
+            lab.same(found, due, f"the {key} that {what} returns")
 
 
 @check("LN-AGREE-001",
        "CreateNamespace and AlterNamespace return the same properties as DescribeNamespace.",
-       "rest.yaml, CreateNamespaceResponse and AlterNamespaceResponse: as the catalog holds them",
+       "rest.yaml, CreateNamespaceResponse and AlterNamespaceResponse: as stored in the catalog",
        "CreateNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def namespaces(lab: Lab) -> None:
     namespace = lab.namespace_id()
@@ -82,11 +82,11 @@ def tables(lab: Lab) -> None:
                     lab.must_succeed(reply)
                     _agree(lab, reply.answer or {}, _described(lab, table), _FIELDS, again)
     if not asked:
-        raise Skipped("no table with properties can be made")
+        raise Skipped("no table with properties can be created")
 
 
 @check("LN-AGREE-003", "RegisterTable returns the same values as DescribeTable.",
-       "rest.yaml, RegisterTableResponse: as the catalog now holds them", "RegisterTable",
+       "rest.yaml, RegisterTableResponse: as now stored in the catalog", "RegisterTable",
        "DeregisterTable", "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def registered(lab: Lab) -> None:
     places = []
@@ -109,7 +109,7 @@ def registered(lab: Lab) -> None:
             for found in (answer.get("properties"), told.get("properties"))
         )
         if answer.get("properties") is not None:
-            what = "the properties that RegisterTable answers, as they are described,"
+            what = "the properties of the registered table in RegisterTable and DescribeTable"
             lab.same(answered, described, what)
 
 
@@ -151,12 +151,12 @@ def dropped(lab: Lab) -> None:
 
 
 @check("LN-AGREE-007", "With detailed metadata, DescribeTable returns version, schema and stats.",
-       "rest.yaml, DescribeTableResponse: filled when detailed metadata was asked for",
+       "rest.yaml, DescribeTableResponse: filled when detailed metadata was requested",
        "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def filled(lab: Lab) -> None:
     told = lab.ok("DescribeTable", id=lab.shared_table(), load_detailed_metadata=True)
     missing = [key for key in ("version", "schema", "stats") if told.get(key) is None]
-    lab.same(missing, [], "the fields that are left out")
+    lab.same(missing, [], "the missing fields")
 
 
 _NESTED = pa.schema(
@@ -196,7 +196,7 @@ def schema(lab: Lab) -> None:
     lab.same([f.name for f in found], _NESTED.names, "the columns of the rows")
     items = told["fields"][2]["type"].get("fields") or [{}]
     lab.same((items[0].get("type") or {}).get("type"), "float32", "the type of a list's items")
-    lab.has(told.get("metadata"), {"origin": "kit", "first": "1"}, "the metadata of the schema")
+    lab.has(told.get("metadata"), {"origin": "kit", "first": "1"}, "the schema metadata")
 
 
 @check("LN-AGREE-009",
@@ -242,7 +242,7 @@ def indices(lab: Lab) -> None:
         lab.given("CreateTableScalarIndex", id=table, column=column, index_type="BTREE", name=name)
         lab.given("InsertIntoTable", stream(people(7, 8)), id=table)
     listed = lab.ok("ListTableIndices", id=table).get("indexes") or ()
-    lab.same(len({entry["index_uuid"] for entry in listed}), 2, "the number of UUIDs")
+    lab.same(len({entry["index_uuid"] for entry in listed}), 2, "the number of distinct UUIDs")
     for entry in listed:
         told = lab.ok("DescribeTableIndexStats", id=table, index_name=entry["index_name"])
         _agree(lab, entry, told, ("num_indexed_rows", "num_unindexed_rows"), "ListTableIndices")

@@ -21,13 +21,13 @@ from ...table_state import furnished, state, unchanged
 from .call_sequences import COURSES, ON_A_BRANCH, STARTED, Call, Course, namespace_calls, shifted
 
 _SOURCE = (
-    "rest.yaml, the descriptions of the operations, which make no difference between tables; "
+    "rest.yaml, the descriptions of the operations, which do not distinguish between tables; "
     'protocol semantics, "Identifiers"'
 )
 _TABLES = ["tables"]
 _NAMESPACE_SOURCE = (
-    "rest.yaml, the operations on namespaces, which make no difference between them; "
-    'protocol semantics, "Modes"'
+    "rest.yaml, the operations on namespaces, which do not distinguish between them; protocol "
+    'semantics, "Modes"'
 )
 
 
@@ -118,7 +118,7 @@ def _deep(lab: Lab) -> Place:
             return placed(lab, made(lab, [*namespace, lab.ledger.fresh()]))
         except (Skipped, NotReached):
             continue
-    raise Skipped("no table can be made in a namespace of a namespace")
+    raise Skipped("no table can be created in a nested namespace")
 
 
 def _oddly_named(lab: Lab) -> Place:
@@ -220,7 +220,7 @@ def gone_through(
             reply = _send(lab, place, asked)
             replies[number] = reply
             given = {k: v for k, v in asked[2].items() if k != "id"}
-            found[number].append((f"{asked[0]} of {given}", comparable(reply, place), reply))
+            found[number].append((f"{asked[0]} with {given}", comparable(reply, place), reply))
             between(lab, place, reply)
 
 
@@ -272,7 +272,7 @@ def compare(due: Told, found: Told, kind: str) -> None:
             if reply.broken is not None:
                 raise NotReached(f"{label}: {reply.outcome()}")
         if got is not None and expected is not None:
-            raise Failed(f"{label} on {kind} to give {_first(expected, got)} as on a fresh one",
+            raise Failed(f"{label} on {kind} to return {_first(expected, got)}, as on a fresh one",
                          str(_first(got, expected)), reply)  # fmt: skip
 
 
@@ -325,7 +325,7 @@ def _as_fresh(kind: str, prepare: Prepare, between: Between, name: str) -> Calla
         found = gone_through(lab, [_for(name, place)], COURSES[name], between)[0]
         compare(due, found, kind)
         if place.branch:
-            lab.same(lab.ids(place.table), before, "the ids of the main line")
+            lab.same(lab.ids(place.table), before, "the ids on the main branch")
 
     return run
 
@@ -353,7 +353,7 @@ def _in_turns(name: str) -> Callable[[Lab], None]:
         else:
             places.append(fresh(lab))
         for found in gone_through(lab, [_for(name, place) for place in places], COURSES[name]):
-            compare(due, found, "one of several tables in turns")
+            compare(due, found, "one of several interleaved tables")
 
     return run
 
@@ -368,7 +368,7 @@ def _beside(name: str) -> Callable[[Lab], None]:
         lab.given("DropTable", id=table)
         gone_through(lab, [placed(lab, made(lab, table))], COURSES[name])
         for other, was in zip(others, before, strict=True):
-            unchanged(lab, was, state(lab, other), f"calls on {name} of another table")
+            unchanged(lab, was, state(lab, other), f"calls on the {name} of another table")
 
     return run
 

@@ -47,15 +47,15 @@ _SIDE = {"branch": "side"}
 def existence(lab: Lab) -> None:
     table = lab.new_declared()
     for operation in ("DropTable", "DeregisterTable", "RenameTable"):
-        lab.that(lab.exists("TableExists", table), "the table to be there", "it is not")
+        lab.that(lab.exists("TableExists", table), "the table to exist", "it does not exist")
         more = {"new_table_name": lab.ledger.fresh()} if operation == "RenameTable" else {}
         if not lab.call(operation, id=table, **more).succeeded:
             continue
-        lab.that(not lab.exists("TableExists", table), f"no table after {operation}", "it is there")
+        lab.that(not lab.exists("TableExists", table), f"no table after {operation}", "it exists")
         lab.refused("DescribeTable", [4], id=table)
         told = lab.given("DeclareTable", id=table).get("location")
         due = lab.ok("DescribeTable", id=table).get("location")
-        lab.same(told or due, due, "the location of the table that was declared again")
+        lab.same(told or due, due, "the location of the re-declared table")
 
 
 @check("LN-FRESH-015",
@@ -69,14 +69,14 @@ def stats_after_indices(lab: Lab) -> None:
         found = lab.ok("GetTableStats", id=table)
         return found["num_indices"], found["fragment_stats"]["lengths"]["max"]
 
-    lab.same(told(), (0, 1), "the indices, and the rows of the longest fragment")
+    lab.same(told(), (0, 1), "the number of indices and of rows in the longest fragment")
     lab.given("InsertIntoTable", stream(people(2, 3, 4)), id=table)
-    lab.same(told(), (0, 3), "the indices, and the rows of the longest fragment")
+    lab.same(told(), (0, 3), "the number of indices and of rows in the longest fragment")
     lab.maybe("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="by_id")
-    lab.same(told(), (1, 3), "the indices, and the rows of the longest fragment")
+    lab.same(told(), (1, 3), "the number of indices and of rows in the longest fragment")
     second = {"column": "id", "index_type": "BITMAP", "name": "also"}
     if lab.call("CreateTableScalarIndex", id=table, **second).succeeded:
-        lab.same(told()[0], 2, "the indices, two of them on one column")
+        lab.same(told()[0], 2, "the number of indices with two on one column")
         lab.given("DropTableIndex", id=table, index_name="also")
     lab.maybe("DropTableIndex", id=table, index_name="by_id")
     lab.same(told()[0], 0, "the indices")
@@ -169,7 +169,7 @@ def refs_are_fresh(lab: Lab) -> None:
     def indices() -> list[str]:
         entries = lab.ok("ListTableIndices", id=table).get("indexes") or ()
         uuids = [entry["index_uuid"] for entry in entries]
-        lab.same(len(uuids), len(set(uuids)), "the number of different index_uuid")
+        lab.same(len(uuids), len(set(uuids)), "the number of distinct index_uuid values")
         return sorted(entry["index_name"] for entry in entries)
 
     lab.same(indices(), [], "the indices")
@@ -205,11 +205,11 @@ def listings_are_fresh(lab: Lab) -> None:
         return reply.succeeded
 
     for _ in range(2):
-        lab.same((listed(), there()), (False, False), "whether the table is there")
+        lab.same((listed(), there()), (False, False), "whether the table exists")
         made = lab.call("DeclareTable", id=table)
         if not made.succeeded:
             lab.given("CreateTable", stream(people(1)), id=table)
-        lab.same((listed(), there()), (True, True), "whether the table is there")
+        lab.same((listed(), there()), (True, True), "whether the table exists")
         lab.ok("DropTable", id=table)
 
 
@@ -255,9 +255,11 @@ def of_this_table(lab: Lab) -> None:
             continue
         told = ended.answer or {}
         if told.get("location") is not None:
-            lab.same(place_of(told["location"]), place_of(where), f"the location as {end} tells it")
+            lab.same(
+                place_of(told["location"]), place_of(where), f"the location that {end} returns"
+            )
         of = (told.get("properties") or {}).get("owner", owner)
-        lab.same(of, owner, f"the owner as {end} tells it")
+        lab.same(of, owner, f"the owner that {end} returns")
     declared = lab.table_id()
     for end in (*_ENDS, "DropTable"):
         reply = lab.call("DeclareTable", id=declared)
@@ -265,13 +267,13 @@ def of_this_table(lab: Lab) -> None:
             break
         due = lab.ok("DescribeTable", id=declared).get("location")
         where = (reply.answer or {}).get("location") or due
-        lab.same(place_of(where), place_of(due), "the location as DeclareTable tells it")
+        lab.same(place_of(where), place_of(due), "the location that DeclareTable returns")
         if not lab.call(end, id=declared).succeeded:
             break
 
 
 @check("LN-FRESH-067", "A repeated write returns the version and the row counts of its own call.",
-       "rest.yaml, the responses of the operations: version, and the numbers of rows",
+       "rest.yaml, the responses of the operations: the version and the numbers of rows",
        "CreateTable", "DescribeTable", "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def of_this_write(lab: Lab) -> None:
     table, column = lab.new_table(1), {"name": "twice", "expression": "id * 2"}
@@ -300,7 +302,7 @@ def of_this_write(lab: Lab) -> None:
             told = {k: v for k, v in (reply.answer or {}).items() if v is not None}
             described = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
             for key, value in {**due, "version": described.get("version")}.items():
-                lab.same(told.get(key, value), value, f"{key} as {operation} tells it")
+                lab.same(told.get(key, value), value, f"the {key} that {operation} returns")
 
 
 @check("LN-FRESH-068",
@@ -315,7 +317,7 @@ def versions_after_each_write(lab: Lab) -> None:
         listed = lab.call("ListTableVersions", id=table).answer or {}
         numbers = [entry["version"] for entry in listed.get("versions") or ()]
         if numbers and version is not None:
-            lab.same(max(numbers), version, f"the newest version that is listed after {what}")
+            lab.same(max(numbers), version, f"the newest listed version after {what}")
         found = (lab.call("ListTableIndices", id=table).answer or {}).get("indexes")
         count = (lab.call("GetTableStats", id=table).answer or {}).get("num_indices")
         if found is not None and count is not None:
@@ -343,7 +345,7 @@ def versions_after_each_write(lab: Lab) -> None:
 
 
 @check("LN-FRESH-006", "Counts and rows immediately reflect restores and new columns.",
-       "rest.yaml, RestoreTable: makes an earlier version current again", "RestoreTable",
+       "rest.yaml, RestoreTable: restores the content of an earlier version", "RestoreTable",
        "AlterTableAddColumns", "InsertIntoTable", "CountTableRows", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def restores(lab: Lab) -> None:
@@ -359,7 +361,7 @@ def restores(lab: Lab) -> None:
 
 
 @check("LN-FRESH-007", "ListTables and DescribeTable immediately reflect RenameTable.",
-       "rest.yaml, RenameTable: gives the table the name `new_table_name`", "RenameTable",
+       "rest.yaml, RenameTable: renames the table to `new_table_name`", "RenameTable",
        "ListTables", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def renames(lab: Lab) -> None:
     table, new = lab.any_table(), lab.table_id()
@@ -369,13 +371,15 @@ def renames(lab: Lab) -> None:
         names = lab.walk("ListTables", "tables", id=parent, limit=1000)
         found = [t[-1] in names for t in (table, new)]
         described = [lab.call("DescribeTable", id=t) for t in (table, new)]
-        lab.same({reply.code for reply in described} - {None}, {4}, "the code of a name not there")
+        lab.same(
+            {reply.code for reply in described} - {None}, {4}, "the error code for a missing name"
+        )
         found += [reply.succeeded for reply in described]
         return found + [lab.exists("TableExists", t) for t in (table, new)]
 
-    lab.same(shown(), [True, False] * 3, "whether each name is there")
+    lab.same(shown(), [True, False] * 3, "whether each name exists")
     lab.ok("RenameTable", id=table, new_table_name=new[-1])
-    lab.same(shown(), [False, True] * 3, "whether each name is there")
+    lab.same(shown(), [False, True] * 3, "whether each name exists")
 
 
 @check("LN-FRESH-008", "Responses about namespaces immediately reflect each change.",
@@ -394,9 +398,9 @@ def namespaces(lab: Lab) -> None:
         return [namespace[-1] in names, there, described.succeeded]
 
     for _ in range(2):
-        lab.same(shown(), [False] * 3, "whether the namespace is there")
+        lab.same(shown(), [False] * 3, "whether the namespace exists")
         lab.ok("CreateNamespace", id=namespace)
-        lab.same(shown(), [True] * 3, "whether the namespace is there")
+        lab.same(shown(), [True] * 3, "whether the namespace exists")
         lab.ok("DropNamespace", id=namespace)
 
 
@@ -415,15 +419,15 @@ def found_once_made(lab: Lab, identifier: list[str], kind: str, make: Callable[[
 
     asked = missing()
     make()
-    lab.same(missing(), [], f"what does not find the {kind} that was made")
+    lab.same(missing(), [], f"the operations that do not find the new {kind}")
     dropped = lab.call("DropTable" if kind == "table" else "DropNamespace", id=identifier)
     if dropped.succeeded:
-        lab.same(missing(), asked, f"what does not find the {kind} that was dropped")
+        lab.same(missing(), asked, f"the operations that do not find the dropped {kind}")
 
 
 @check("LN-FRESH-016",
        "A table requested before its creation is found once created, and not found once dropped.",
-       "rest.yaml, CreateTable: makes a table; DropTable; TableNotFound", "CreateTable",
+       "rest.yaml, CreateTable: creates a table; DropTable; TableNotFound", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def found_table(lab: Lab) -> None:
     table = lab.table_id()
@@ -435,7 +439,7 @@ def found_table(lab: Lab) -> None:
 @check("LN-FRESH-017",
        "A namespace requested before its creation is found once created, and not found once "
        "dropped.",
-       "rest.yaml, CreateNamespace: makes a namespace; DropNamespace; NamespaceNotFound",
+       "rest.yaml, CreateNamespace: creates a namespace; DropNamespace; NamespaceNotFound",
        "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
 def found_namespace(lab: Lab) -> None:
     namespace = lab.namespace_id()
@@ -455,7 +459,7 @@ def properties(lab: Lab) -> None:
 
 
 @check("LN-FRESH-010", "GetTableStats immediately reflects deletions.",
-       "rest.yaml, GetTableStatsRequest: figures on a table's latest version", "GetTableStats",
+       "rest.yaml, GetTableStatsRequest: statistics of a table's latest version", "GetTableStats",
        "DeleteFromTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def stats_after_deletions(lab: Lab) -> None:
     table = lab.new_table()
@@ -489,11 +493,11 @@ def agreed(lab: Lab, table: list[str], before: int) -> int:
     lab.that(version > before, f"a version after {before}", version)
     names = [field["name"] for field in (described.get("schema") or {}).get("fields") or ()]
     found = lab.query(table)
-    lab.same(found.column_names, names, "the columns of a query, as they are described")
-    lab.same(lab.count(table), found.num_rows, "the number of rows, as a query gives them")
+    lab.same(found.column_names, names, "the columns that a query returns")
+    lab.same(lab.count(table), found.num_rows, "the number of rows that CountTableRows returns")
     listed = lab.call("ListTableVersions", id=table, descending=True, limit=1)
     if listed.succeeded and listed.answer:
-        lab.same(listed.answer["versions"][0]["version"], version, "the newest version listed")
+        lab.same(listed.answer["versions"][0]["version"], version, "the newest listed version")
     stats = lab.call("GetTableStats", id=table)
     if stats.succeeded and stats.answer:
         lab.same(stats.answer.get("num_rows"), found.num_rows, "num_rows of the stats")
@@ -515,7 +519,7 @@ def agree_after_each_write(lab: Lab) -> None:
         last = agreed(lab, table, last)
         answered = (reply.answer or {}).get("version")
         if answered is not None:
-            lab.same(answered, last, f"the version that {operation} answers")
+            lab.same(answered, last, f"the version that {operation} returns")
 
 
 _OTHERS = stream(people(4, 5, 6, 7).drop_columns(["score"]))
@@ -557,11 +561,11 @@ def replaced(lab: Lab) -> None:
             if more:
                 lab.given("CreateNamespace", id=named)
             _single(lab, table)
-        same_facts(lab, facts(lab, table, reads), due, f"after another took its place by {way}")
+        same_facts(lab, facts(lab, table, reads), due, f"after another table replaced it ({way})")
 
 
 @check("LN-FRESH-061", "Tables that swap their names keep everything that is reported about them.",
-       "rest.yaml, RenameTable: the rows, versions and schema of the table stay as they are", "RenameTable",
+       "rest.yaml, RenameTable: the rows, versions and schema of the table stay unchanged", "RenameTable",
        "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def swapped(lab: Lab) -> None:
     one, other = first_table(lab, lab.table_id()), second_table(lab, lab.table_id())
@@ -589,11 +593,11 @@ def _newest(lab: Lab, table: list[str], before: int) -> int:
     known = (known | {max((v["version"] for v in listed.get("versions") or ()), default=None)}) - {
         None
     }
-    lab.that(len(known) < 2, "one newest version of the branch", known)
+    lab.that(len(known) < 2, "all reads to agree on the newest version of the branch", known)
     newest = next((int(version) for version in known if version), before + 1)
     lab.that(newest > before, f"a version after {before}", newest)
     counts = {stats.get("num_rows"), counted.get("count")}
-    lab.that(counts <= {None, rows.num_rows}, f"{rows.num_rows} rows of the branch", counts)
+    lab.that(counts <= {None, rows.num_rows}, f"{rows.num_rows} rows on the branch", counts)
     columns = [each["name"] for each in (described.get("schema") or {}).get("fields") or ()]
     lab.that(columns in ([], rows.column_names), f"the columns {rows.column_names}", columns)
     return newest
@@ -618,7 +622,7 @@ def on_a_branch(lab: Lab) -> None:
     lab.given("DeleteTableBranch", id=table, name="side")
     lab.given("CreateTableBranch", id=table, name="side")
     _newest(lab, table, 0)
-    lab.same(branch_ids(lab, table), [1, 2, 3, 4], "the ids of a branch that is made again")
+    lab.same(branch_ids(lab, table), [1, 2, 3, 4], "the ids on a re-created branch")
 
 
 @check("LN-FRESH-065",
@@ -637,11 +641,11 @@ def listings(lab: Lab) -> None:
             for each in names:
                 due = each == where and (full or not declared)
                 listed = each[-1] in lab.walk("ListTables", "tables", id=each[:-1], **asked)
-                lab.same(listed, due, f"whether {each[-1]} is in ListTables of {asked}")
+                lab.same(listed, due, f"whether ListTables with {asked} returns {each[-1]}")
         whole = lab.ok("ListAllTables", limit=1000) if every else {"page_token": "unread"}
         for each in () if whole.get("page_token") else names:  # one page has them all
             listed = "$".join(each) in (whole.get("tables") or ())
-            lab.same(listed, each == where, f"whether {each[-1]} is in ListAllTables")
+            lab.same(listed, each == where, f"whether ListAllTables returns {each[-1]}")
 
     shown(None)
     if lab.call("DeclareTable", id=table).succeeded:

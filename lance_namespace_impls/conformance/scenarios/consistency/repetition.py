@@ -11,7 +11,7 @@ from ...rows import people, plain, stream
 
 _TABLES = ["tables"]
 _EACH = "rest.yaml, the operations on tags, branches and indexes"
-_NAMES = 'protocol semantics, "Identifiers"; rest.yaml, the fields that hold a name'
+_NAMES = 'protocol semantics, "Identifiers"; rest.yaml, the fields that contain a name'
 _ALIKE = (("v.1", "v.2"), ("v-1", "v_1"), ("Case", "case"), ("long" * 20 + "a", "long" * 20 + "b"),
           ("e%41", "eA"), ("a/b", "a/c"), ("a b", "a+b"), ("sch\u00f6n", "scho\u0308n"))  # fmt: skip
 """Pairs of names that differ in one place; a server may reject either name."""
@@ -46,7 +46,7 @@ def _again(create: str, remove: str, listing: str, key: str, request: Any) -> Ca
             lab.same(_named(lab, listing, key, table), {"first", "second"}, f"the {key}")
             for name, left in (("first", {"second"}), ("second", set[str]())):
                 lab.ok(remove, id=table, **_gone(create, remove, name))
-                lab.same(_named(lab, listing, key, table), left, f"the {key} that are left")
+                lab.same(_named(lab, listing, key, table), left, f"the remaining {key}")
 
     return run
 
@@ -63,7 +63,7 @@ def _apart(create: str, remove: str, listing: str, key: str, request: Any) -> Ca
                 lab.must_succeed(reply)
                 made.add(name)
         if not made:
-            raise Skipped("none of the names is taken")
+            raise Skipped("every one of the names is rejected")
         lab.same(_named(lab, listing, key, table), made, f"the {key}")
         for name in sorted(made):
             lab.ok(remove, id=table, **_gone(create, remove, name))
@@ -85,7 +85,7 @@ for _number, (_thing, _way) in enumerate(_THINGS.items()):
 @check("LN-AGAIN-004",
        "Inserting the same rows again adds them again, and each answer reports the current "
        "version.",
-       "rest.yaml, InsertIntoTableResponse: version of the table that the write made",
+       "rest.yaml, InsertIntoTableResponse: version of the table that the write created",
        "InsertIntoTable", "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def inserted(lab: Lab) -> None:
     table = lab.new_table(1)
@@ -93,7 +93,7 @@ def inserted(lab: Lab) -> None:
         answer = lab.ok("InsertIntoTable", stream(people(5)), id=table)
         told = lab.ok("DescribeTable", id=table, load_detailed_metadata=True).get("version")
         if answer.get("version") is not None:
-            lab.same(answer["version"], told, "the version that InsertIntoTable answers")
+            lab.same(answer["version"], told, "the version that InsertIntoTable returns")
         lab.same(lab.count(table), count, "the rows")
 
 
@@ -116,8 +116,10 @@ def made_again(lab: Lab) -> None:
                 lab.that(found in (None, told.get(key)), f"{key} {told.get(key)!r}", found)
         dropped = lab.ok("DropTable", id=table)
         if dropped.get("location") is not None:
-            lab.same(dropped["location"], told.get("location"), "location that DropTable answers")
-        lab.that(not lab.exists("TableExists", table), "the table to be gone", "it is there")
+            lab.same(
+                dropped["location"], told.get("location"), "the location that DropTable returns"
+            )
+        lab.that(not lab.exists("TableExists", table), "the table to no longer exist", "it exists")
 
 
 @check("LN-AGAIN-006",
@@ -136,7 +138,7 @@ def altered_again(lab: Lab) -> None:
         if reply.succeeded:
             told = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
             kept = (told.get("schema") or {}).get("metadata") or {}
-            lab.same((reply.answer or {}).get("metadata"), kept, "the metadata that is answered")
+            lab.same((reply.answer or {}).get("metadata"), kept, "the returned metadata")
             lab.has(kept, {"round": number}, "the metadata")
     for name in ("first", "second"):
         column = {"name": name, "expression": "id + 1"}
@@ -145,14 +147,16 @@ def altered_again(lab: Lab) -> None:
             lab.that(name in lab.query(table).column_names, f"a column {name}", "none")
             reply = lab.call("AlterTableDropColumns", id=table, columns=[name])
             there = name in lab.query(table).column_names
-            lab.same(there, not reply.succeeded, f"whether the column {name} is there")
+            lab.same(there, not reply.succeeded, f"whether the column {name} exists")
     for _ in range(2):
         new = lab.ledger.fresh()
         reply = lab.call("RenameTable", id=table, new_table_name=new)
         if reply.code in (0, 13):
             return
         lab.must_succeed(reply)
-        lab.that(not lab.exists("TableExists", table), "the old name to be free", "it is not")
+        lab.that(
+            not lab.exists("TableExists", table), "the old name to be unused", "it is still in use"
+        )
         table = [*table[:-1], new]
         lab.same(lab.ids(table), [1], "the ids under the new name")
 
@@ -168,7 +172,9 @@ def filled(lab: Lab) -> None:
         table = lab.new_declared()
         for due in (False, True):
             names = lab.walk("ListTables", "tables", id=table[:-1], include_declared=False)
-            lab.same(table[-1] in names, due, f"whether it is listed before and after {operation}")
+            lab.same(
+                table[-1] in names, due, f"whether the table is listed before and after {operation}"
+            )
             if not due:
                 reply = lab.call(operation, stream(people(1)), id=table, **request)
                 if not reply.succeeded:

@@ -17,7 +17,7 @@ from ...requirement import check
 from ...rows import people, plain, stream
 
 _TABLES = ["tables"]
-_NULL = "rest.yaml, info: a field that is absent and one that is null are the same"
+_NULL = "rest.yaml, info: an absent field and a null field are equivalent"
 _CASES: tuple[Callable[[str], str], ...] = (str.upper, str.lower, str.swapcase)
 
 
@@ -70,13 +70,13 @@ def _alike(lab: Lab, operation: str, request: dict[str, Any]) -> None:
     reply = lab.call(operation, **_nulls(operation, request))
     lab.may_refuse(reply)
     if plain.rows is not None:
-        lab.same(reply.rows.num_rows, plain.rows.num_rows, f"the rows of {operation}")
+        lab.same(reply.rows.num_rows, plain.rows.num_rows, f"the rows that {operation} returns")
     else:  # each call may return different credentials
         found, due = (
             {key: value for key, value in (each.answer or {}).items() if key != "storage_options"}
             for each in (reply, plain)
         )
-        lab.same(found, due, f"the answer of {operation}")
+        lab.same(found, due, f"the response of {operation}")
 
 
 @check("LN-NULL-001",
@@ -112,7 +112,7 @@ def writes(lab: Lab) -> None:
     request = _nulls("CreateTable", {"id": table})
     lab.refused("CreateTable", [5, 13], stream(people(9)), **request)
     lab.maybe("InsertIntoTable", stream(people(3)), **_nulls("InsertIntoTable", {"id": table}))
-    lab.same(lab.ids(table), [1, 2, 3], "the ids after rows were added")
+    lab.same(lab.ids(table), [1, 2, 3], "the ids after rows are added")
     merge = {"id": table, "on": "id", "when_not_matched_insert_all": True}
     merged = lab.call(
         "MergeInsertIntoTable", stream(people(1, 4)), **_nulls("MergeInsertIntoTable", merge)
@@ -123,7 +123,7 @@ def writes(lab: Lab) -> None:
     branch = _nulls("CreateTableBranch", {"id": table, "name": "side"})
     if lab.call("CreateTableBranch", **branch).succeeded:
         found = lab.maybe("CountTableRows", id=table, branch="side").get("count")
-        lab.same(found, lab.count(table), "the rows of a new branch")
+        lab.same(found, lab.count(table), "the rows on a new branch")
 
 
 @check("LN-SPELT-003", "The operator of a full-text query is case-insensitive.",
@@ -148,7 +148,11 @@ def operators(lab: Lab) -> None:
                                  full_text_query={"structured_query": {"query": query}})  # fmt: skip
                 lab.may_refuse(reply)
                 found = sorted(reply.rows.column("id").to_pylist())
-                lab.same(found, due, f"the ids that {spelling} finds in {next(iter(query))}")
+                lab.same(
+                    found,
+                    due,
+                    f"the ids that {spelling} finds in a query of type {next(iter(query))}",
+                )
 
 
 def _underscored(word: str) -> str:
@@ -163,7 +167,7 @@ def _same_in_all(lab: Lab, told: dict[str, dict[str, object]]) -> None:
     """Check that all spellings of a word have the same effect; none of them is the reference."""
     for what, by_spelling in told.items():
         several = len({repr(found) for found in by_spelling.values()}) > 1
-        lab.that(not several, f"{what} to do the same in every spelling", by_spelling)
+        lab.that(not several, f"{what} to have the same effect in every spelling", by_spelling)
 
 
 @check("LN-SPELT-001",
@@ -204,8 +208,8 @@ def spelt_namespaces(lab: Lab) -> None:
                 lab.must_fail(reply, [13])
                 lab.that(
                     lab.exists("NamespaceExists", namespace),
-                    "the namespace to be there",
-                    "it is not",
+                    "the namespace to exist",
+                    "it does not exist",
                 )
 
 
@@ -236,5 +240,5 @@ def spelt_tables(lab: Lab) -> None:
             lab.given("CreateTable", plain(1), id=table)
             lab.refused(operation, [13], plain(2), id=table, mode=word)
             lab.same(
-                lab.query(table).to_pylist(), [{"x": 1}], f"the rows after mode {word} was refused"
+                lab.query(table).to_pylist(), [{"x": 1}], f"the rows after mode {word} was rejected"
             )

@@ -24,7 +24,7 @@ _NO_VERSION = {
     "DeleteTableBranch",
 }  # fmt: skip
 _NAME = "general specification, Object Name and Object Identifier"
-_CODES = "rest.yaml, info: a call that is refused has changed nothing; the codes of the operations"
+_CODES = "rest.yaml, info: a rejected call has changed nothing; the codes of the operations"
 _SIDE = {"branch": "side"}
 _MORE: dict[str, Any] = {"properties": {"owner": "eve", "more": "1"}}
 
@@ -38,7 +38,7 @@ observed(
 
 @check("LN-WHOLE-066",
        "A rejected call creates no object of another kind, and changes none with the same name.",
-       "rest.yaml, info: a call that is refused has changed nothing", "CreateNamespace",
+       "rest.yaml, info: a rejected call has changed nothing", "CreateNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def no_other_kind(lab: Lab) -> None:
     parent = list(lab.shape.namespace_parent or ())
@@ -61,7 +61,11 @@ def no_other_kind(lab: Lab) -> None:
     before = lab.ok("DescribeNamespace", id=there).get("properties")
     if not lab.call("DeclareTable", id=there, properties={"owner": "eve"}).succeeded:
         after = lab.ok("DescribeNamespace", id=there).get("properties")
-        lab.same(after, before, "properties of the namespace whose name a table was to have")
+        lab.same(
+            after,
+            before,
+            "the namespace properties after the rejected creation of a table with its name",
+        )
 
 
 _REFUSED: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
@@ -131,10 +135,10 @@ def _refusals(area: str, operations: set[str]) -> Callable[[Lab], None]:
             asked = True
             after = state(lab, table)
             if not reply.succeeded:  # the operation's own checks cover the codes
-                unchanged(lab, before, after, f"{operation} of {request} was refused")
+                unchanged(lab, before, after, f"the rejected {operation} with {request}")
             before = after
         if not asked:
-            raise Skipped(f"no operation of {area}")
+            raise Skipped(f"no supported operation on {area}")
 
     return run
 
@@ -242,15 +246,15 @@ def namespaces(lab: Lab) -> None:
         if lab.call(operation, id=namespace, **request).succeeded:
             found = lab.call("DescribeNamespace", id=namespace)
             if not found.succeeded:
-                raise NotReached(f"{operation} of {request} went through: {found.outcome()}")
+                raise NotReached(f"{operation} with {request} succeeded: {found.outcome()}")
             before = (found.answer or {}).get("properties")
             full = full and lab.exists("TableExists", [*namespace, "kept"])
             continue
         after = lab.ok("DescribeNamespace", id=namespace).get("properties")
-        lab.same(after, before, f"the properties after {operation} of {request} was refused")
+        lab.same(after, before, f"the properties after the rejected {operation} with {request}")
         if full:
             lab.that(
-                lab.exists("TableExists", [*namespace, "kept"]), "its table to stay", operation
+                lab.exists("TableExists", [*namespace, "kept"]), "its table to remain", operation
             )
 
 
@@ -265,7 +269,7 @@ def on_a_namespace(lab: Lab) -> None:
     for operation, data, request in (*calls, *((c[0], c[1], c[2]) for c in _CHANGES)):
         reply = lab.call(operation, data, id=namespace, **request)
         if reply.code != 0:
-            lab.that(not reply.succeeded, f"{operation} of a namespace to fail", reply.outcome())
+            lab.that(not reply.succeeded, f"{operation} on a namespace to fail", reply.outcome())
         now = lab.ok("DescribeNamespace", id=namespace)
         lab.same(now, told, f"the namespace after {operation}")
 
@@ -291,10 +295,12 @@ def nothing_to_do(lab: Lab) -> None:
         lab.call(operation, id=table, **request)
         after = state(lab, table)
         for key in ("rows", "location", "schema", "properties", "tags", "branches"):
-            lab.same(after[key], before[key], f"{key} after {operation} of nothing")
+            lab.same(after[key], before[key], f"the {key} after {operation} with an empty list")
         kept = {v["version"] for v in before["versions"] or ()}
         found = {v["version"] for v in after["versions"] or ()}
-        lab.that(kept <= found, f"versions {sorted(kept)} after {operation} of nothing", found)
+        lab.that(
+            kept <= found, f"versions {sorted(kept)} after {operation} with an empty list", found
+        )
 
 
 @check("LN-WHOLE-012",
@@ -312,8 +318,8 @@ def on_a_table(lab: Lab) -> None:
     ):  # fmt: skip
         reply = lab.call(operation, id=table, **request)
         if operation != "DropNamespace":  # a catalog may ignore a missing namespace
-            lab.that(not reply.succeeded, f"{operation} of a table to fail", reply.outcome())
-    unchanged(lab, before, state(lab, table), "namespace operations on it")
+            lab.that(not reply.succeeded, f"{operation} on a table to fail", reply.outcome())
+    unchanged(lab, before, state(lab, table), "namespace operations on the table")
 
 
 @check("LN-WHOLE-013",
@@ -342,9 +348,11 @@ def any_entry(lab: Lab) -> None:
             reply = lab.call(operation, id=table, **{key: entries})
             if reply.code == 0:
                 break
-            lab.that(not reply.succeeded, f"{operation} of {entries} to fail", reply.outcome())
+            lab.that(not reply.succeeded, f"{operation} with {entries} to fail", reply.outcome())
             after = (fields(lab, table), lab.query(table).to_pylist())
-            lab.same(after, before, f"columns and rows after {operation} of {entries} was refused")
+            lab.same(
+                after, before, f"the columns and rows after the rejected {operation} with {entries}"
+            )
     lab.same(lab.count(table), len(people(1, 2)), "the number of rows")
 
 
@@ -384,14 +392,15 @@ def _stays(lab: Lab, look: Look, table: list[str], calls: Iterable[Refusal]) -> 
             before = look()  # the operation's own checks cover the expected codes
             went.append(operation)
         elif reply.code != 0:
-            unchanged(lab, before, look(), f"{operation} of {request}: {reply.outcome()}")
+            unchanged(lab, before, look(), f"{operation} with {request}: {reply.outcome()}")
     return went
 
 
 @check("LN-WHOLE-060",
        "Creating, registering or renaming that does not replace an existing table leaves it "
        "unchanged.",
-       "rest.yaml, CreateTable: what is there is kept with its properties; RenameTable: changes nothing",
+       "rest.yaml, CreateTable: an existing table is kept with its properties; RenameTable: "
+       "changes nothing",
        "CreateTable", "QueryTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def over_a_table(lab: Lab) -> None:
     table, taken = furnished(lab), lab.new_table(7)
@@ -402,7 +411,7 @@ def over_a_table(lab: Lab) -> None:
         ("RenameTable", None, {"new_table_name": taken[-1]}),
         ("RenameTable", None, {"new_table_name": "t", "new_namespace_id": [*table, "no"]}),
     ))  # fmt: skip
-    lab.same(lab.ids(taken), [7], "the ids of the other table")
+    lab.same(lab.ids(taken), [7], "the ids in the other table")
 
 
 _HALF: tuple[Refusal, ...] = (
@@ -428,7 +437,7 @@ def over_a_declared(lab: Lab) -> None:
 
     _stays(lab, look, table, (*_over(lab)[2:], *_HALF, *_REFUSED[10:15]))
     if lab.call("InsertIntoTable", stream(people(1)), id=table).succeeded:
-        lab.same(lab.ids(table), [1], "the ids once rows were added to the declared table")
+        lab.same(lab.ids(table), [1], "the ids after rows are added to the declared table")
 
 
 @check("LN-WHOLE-062",
@@ -448,7 +457,7 @@ def over_a_branch(lab: Lab) -> None:
         and not name.endswith(("Tag", "TableBranch"))
     ])  # fmt: skip
     if not went:
-        unchanged(lab, whole, state(lab, table), "calls on its branch were refused")
+        unchanged(lab, whole, state(lab, table), "rejected calls on its branch")
 
 
 @check("LN-WHOLE-063", "A rejected call leaves its table name unused and its namespace empty.",
@@ -460,9 +469,13 @@ def still_free(lab: Lab) -> None:
     tables = dict(enumerate([*parent, lab.ledger.fresh()] for _ in refused))
     for table, (operation, data, request) in zip(tables.values(), refused, strict=True):
         if lab.call(operation, data, id=table, **request).succeeded:
-            raise Skipped(f"{operation} of {request} succeeds, as other checks say")
+            raise Skipped(f"{operation} with {request} succeeds, which other checks report")
     listed = lab.walk("ListTables", "tables", id=parent)
-    lab.same([t for t in tables.values() if t[-1] in listed], [], "tables that refused calls made")
+    lab.same(
+        [t for t in tables.values() if t[-1] in listed],
+        [],
+        "the tables that rejected calls created",
+    )
     if lab.shape.tables_in_new:
         lab.ok("DropNamespace", id=parent)
         lab.given("CreateNamespace", id=parent)
@@ -493,7 +506,7 @@ def kinds(lab: Lab) -> None:
         reply = lab.call(operation, id=table, **request)
         if reply.code != 0:
             lab.must_fail(reply, codes)
-    unchanged(lab, before, state(lab, table), "calls by names of another kind")
+    unchanged(lab, before, state(lab, table), "calls with names of another kind of object")
 
 
 @check("LN-WHOLE-065", "No mode of creating or renaming replaces a namespace with a table or a "
@@ -513,7 +526,9 @@ def over_another_kind(lab: Lab) -> None:
     )  # fmt: skip
     for operation, data, identifier, request in calls:
         reply = lab.call(operation, data, id=identifier, **request)
-        lab.that(not reply.succeeded, f"{operation} of {request} to fail", reply.outcome())
-        lab.same(lab.ok("DescribeNamespace", id=namespace), stays, f"it after {operation}")
-    lab.that(not lab.call("TableExists", id=namespace).succeeded, "no table of its name", "one")
-    unchanged(lab, before, state(lab, table), "calls on namespaces of its name")
+        lab.that(not reply.succeeded, f"{operation} with {request} to fail", reply.outcome())
+        lab.same(
+            lab.ok("DescribeNamespace", id=namespace), stays, f"the namespace after {operation}"
+        )
+    lab.that(not lab.call("TableExists", id=namespace).succeeded, "no table with its name", "one")
+    unchanged(lab, before, state(lab, table), "calls on namespaces with its name")

@@ -119,7 +119,9 @@ def _stated(operation: str) -> Callable[[Lab], None]:
                 continue
             asked = True
             if reply.code not in codes and not lists_none(lab, table, reply):
-                expected = f"code {' or '.join(map(str, codes))} from {operation} of {request}"
+                expected = (
+                    f"{operation} with {request} to fail with code {' or '.join(map(str, codes))}"
+                )
                 raise Failed(expected, reply.outcome(), reply)
         if not asked:
             raise Skipped(f"{operation} is not supported")
@@ -131,7 +133,7 @@ for _number, _operation in enumerate(STATED, start=1):
     check(
         f"LN-STATED-{_number:03}",
         f"A field of {_operation} that cannot be satisfied fails with the code in its description.",
-        f"rest.yaml, the texts of the fields of {_operation}",
+        f"rest.yaml, the field descriptions of {_operation}",
         _operation,
         "CreateTable",
         capabilities=["tables"],

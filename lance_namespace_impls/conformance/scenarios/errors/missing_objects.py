@@ -35,10 +35,10 @@ def _fails_for_missing(operation: str) -> Run:
         lab.must_fail(reply, [4])
         identifier = list(reply.step.request["id"])
         there = lab.exists("TableExists", identifier)
-        lab.that(not there, f"no table after {operation} was refused", identifier)
+        lab.that(not there, f"no table after the rejected {operation}", identifier)
         if lab.shape.nested:
             there = lab.call("NamespaceExists", id=identifier).succeeded  # or too deeply nested
-            lab.that(not there, f"no namespace after {operation} was refused", identifier)
+            lab.that(not there, f"no namespace after the rejected {operation}", identifier)
 
     return run
 
@@ -47,7 +47,7 @@ for _number, _row in enumerate(OPERATIONS.values(), start=1):
     if _row.path.startswith("/v1/table/{id}") and _row.name not in _MAKERS:
         check(
             f"LN-MISSING-{_number:03}",
-            f"{_row.name} of a missing table is code 4.",
+            f"{_row.name} on a missing table fails with code 4.",
             'protocol semantics, "Errors"; rest.yaml, error codes of the operations',
             _row.name,
             capabilities=["tables"],
@@ -62,7 +62,7 @@ def rename(lab: Lab, table: list[str], name: str) -> None:
     """
     reply = lab.call("RenameTable", id=table, new_table_name=name)
     if reply.code == 19:
-        raise Skipped(f"RenameTable of a table with branches: {reply.outcome()}")
+        raise Skipped(f"RenameTable on a table with branches: {reply.outcome()}")
     lab.may_refuse(reply)
 
 
@@ -102,7 +102,7 @@ def _renamed(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
 
 def _elsewhere(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
     if not lab.shape.tables_in_new:
-        raise Skipped("no tables can be made in a new namespace")
+        raise Skipped("no tables can be created in a new namespace")
     table = _kept(lab)
     return [*lab.new_namespace(), table[-1]], table, _MISSING
 
@@ -126,7 +126,7 @@ def _nowhere(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
 
 def _in_dropped(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
     if not lab.shape.tables_in_new:
-        raise Skipped("no tables can be made in a new namespace")
+        raise Skipped("no tables can be created in a new namespace")
     table, namespace = _kept(lab), lab.new_namespace()
     lab.given("CreateTable", stream(people(1)), id=[*namespace, table[-1]])
     lab.given("DropTable", id=[*namespace, table[-1]])
@@ -159,13 +159,13 @@ def _refused_by_all(missing: Missing) -> Callable[[Lab], None]:
             if reply.code not in codes:
                 due = " or ".join(map(str, codes))
                 raise Failed(
-                    f"{operation.name} of {table} to be code {due}", reply.outcome(), reply
+                    f"{operation.name} on {table} to fail with code {due}", reply.outcome(), reply
                 )
         # A table created by one call would be found by the next, so one test at the end suffices.
         there = lab.call("TableExists", id=table).succeeded
-        lab.that(not there, "no table after all operations were refused", table)
+        lab.that(not there, "no table after all operations were rejected", table)
         if other:
-            unchanged(lab, before, state(lab, other), "calls on a name that nothing has")
+            unchanged(lab, before, state(lab, other), "calls on an unused name")
 
     return run
 
@@ -221,8 +221,9 @@ def _without_version(lab: Lab, table: list[str], version: int, **more: Any) -> N
             asked["vector"] = lab.no_vector()
         reply = lab.call(operation, id=table, **asked)
         if reply.code != 0 and not (operation == "TableExists" and more):
-            lab.that(reply.code in codes, f"{operation} of version {version} {of or ''} to be code "
-                     f"{' or '.join(map(str, codes))}", reply.outcome())  # fmt: skip
+            lab.that(reply.code in codes, f"{operation} on version {version} {of or ''} to fail "
+                                          f"with code {' or '.join(map(str, codes))}",
+                                          reply.outcome())  # fmt: skip
 
 
 @check("LN-GONE-021",
@@ -241,7 +242,7 @@ def deleted_version(lab: Lab) -> None:
     if gone.get("deleted_count") == 1:
         _without_version(lab, table, 2)
         lab.same([lab.ids(table, version=v) for v in (1, 3, 4)],
-                 [[1], [1, 2, 3], [1, 2, 3, 4]], "the ids of the versions that are left")  # fmt: skip
+                 [[1], [1, 2, 3], [1, 2, 3, 4]], "the ids in the remaining versions")  # fmt: skip
 
 
 @check("LN-GONE-022",
@@ -360,6 +361,6 @@ def deleted_branch(lab: Lab) -> None:
             if reply.code in (13, 19) and operation.name == "CreateTableVersion":
                 continue
             if reply.code not in (0, 4, 11, 22) and not lists_none(lab, table, reply):
-                raise Failed(f"{operation.name} of the branch {name} to be code 4, 11 or 22",
+                raise Failed(f"{operation.name} on the branch {name} to fail with code 4, 11 or 22",
                              reply.outcome(), reply)  # fmt: skip
-    unchanged(lab, before, state(lab, table), "calls on branches that are not there")
+    unchanged(lab, before, state(lab, table), "calls on missing branches")

@@ -57,13 +57,13 @@ def wrong_type(lab: Lab) -> None:
         lab.ledger.made("table", tuple(new))
         reply = raw(lab, "DeclareTable", table_path(lab, new, "declare"), body)
         lab.must_fail(reply, [13])
-    lab.that(not lab.exists("TableExists", new), "no table after code 13", "it is there")
+    lab.that(not lab.exists("TableExists", new), "no table after code 13", "it exists")
     reply = raw(lab, "DescribeTable", table_path(lab, table, "describe"), {"version": "latest"})
     lab.must_fail(reply, [13])
 
 
 @check("LN-WIRE-BODY-005", "Unknown fields are ignored.",
-       "rest.yaml: no request schema closes itself to additional properties", "DescribeTable",
+       "rest.yaml: no request schema forbids additional properties", "DescribeTable",
        capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
 def unknown_fields(lab: Lab) -> None:
     table = lab.any_table()
@@ -72,7 +72,7 @@ def unknown_fields(lab: Lab) -> None:
 
 
 @check("LN-WIRE-BODY-006", "null in an optional field is equivalent to omitting the field.",
-       "rest.yaml, info: a field that is absent and one that is null are the same",
+       "rest.yaml, info: an absent field and a null field are equivalent",
        "DescribeTable", "DeclareTable", capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
 def null_fields(lab: Lab) -> None:
     new = lab.table_id()
@@ -115,7 +115,7 @@ def no_body(lab: Lab) -> None:
 def arrow_file(lab: Lab) -> None:
     lab.query(lab.shared_table())
     body = lab.last.exchange.body if lab.last is not None and lab.last.exchange else b""
-    lab.same((body[:6], body[-6:]), (b"ARROW1", b"ARROW1"), "the marks of an Arrow file")
+    lab.same((body[:6], body[-6:]), (b"ARROW1", b"ARROW1"), "the magic bytes of an Arrow file")
 
 
 @check("LN-WIRE-BODY-011", "UpdateTableSchemaMetadata accepts and returns a bare map.", _BODIES,
@@ -157,7 +157,7 @@ def files(lab: Lab) -> None:
         lab.must_succeed(reply)
         body = reply.exchange.body if reply.exchange else b""
         lab.that(
-            body[:6] == b"ARROW1" and body[-6:] == b"ARROW1", "an Arrow file, whole", body[-9:]
+            body[:6] == b"ARROW1" and body[-6:] == b"ARROW1", "a complete Arrow file", body[-9:]
         )
         found = pa.ipc.open_file(body).read_all()
         lab.same(
@@ -167,7 +167,7 @@ def files(lab: Lab) -> None:
 
 @check("LN-WIRE-BODY-014",
        "A body with truncated or invalid rows fails with code 13 and changes nothing.",
-       "rest.yaml, InsertIntoTable: a body that is no such stream; MergeInsertIntoTable",
+       "rest.yaml, InsertIntoTable: a body that is not an Arrow stream; MergeInsertIntoTable",
        "InsertIntoTable", "MergeInsertIntoTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
 def cut_rows(lab: Lab) -> None:
     table = lab.new_table(1, 2)
@@ -205,7 +205,7 @@ def plain_keys(lab: Lab) -> None:
     lab.must_succeed(reply)
     found = json.loads(reply.exchange.body) if reply.exchange else {}
     lab.has(found, {**given, "id": "2"}, "the body")
-    lab.that("k" not in found, "no key that was refused", found)
+    lab.that("k" not in found, "no key of the rejected request", found)
 
 
 @check("LN-WIRE-BODY-061", "An optional field of the wrong type fails with code 13.",
@@ -228,7 +228,7 @@ _ARROW = {"Content-Type": ARROW_STREAM}
 
 @check("LN-WIRE-BODY-062",
        "CreateTable with truncated rows fails with code 13 and does not replace a table.",
-       "rest.yaml, CreateTable: a body that is no such stream", "CreateTable", "QueryTable",
+       "rest.yaml, CreateTable: a body that is not an Arrow stream", "CreateTable", "QueryTable",
        capabilities=_HTTP)  # fmt: skip
 def cut_overwrite(lab: Lab) -> None:
     table, whole = lab.new_table(1, 2), stream(people(*range(10, 60)), batch_rows=10)
@@ -236,7 +236,7 @@ def cut_overwrite(lab: Lab) -> None:
         reply = raw(lab, "CreateTable", table_path(lab, table, "create"), body,
                     query={"mode": "Overwrite"}, headers=_ARROW)  # fmt: skip
         lab.must_fail(reply, [0, 13])
-        lab.same(lab.ids(table), [1, 2], "the ids of the table that was there")
+        lab.same(lab.ids(table), [1, 2], "the ids in the existing table")
 
 
 @check("LN-WIRE-BODY-063", "Rows may be sent in chunks and may be several megabytes in size.",

@@ -29,12 +29,13 @@ _HTTP = ["http", "tables"]
 _IDS = 'protocol semantics, "Identifiers"; rest.yaml, the id parameter'
 _INPUT = 'protocol semantics, "Errors", code 13'
 _ROUTES = (
-    'general specification, "Routes"; rest.yaml, info: the route by name takes from the JSON body'
+    'general specification, "Routes"; rest.yaml, info: the fields that a route by name reads '
+    "from the JSON body"
 )
 _NAMESPACES = ["http", "namespaces"]
 _DELIMITER = 'protocol semantics, "Identifiers"; rest.yaml, the parameters id and delimiter'
 _BODIES = 'protocol semantics, "Bodies that are not JSON objects"'
-_NULLS = "rest.yaml, info: absent and null are the same, fields that are not known are ignored"
+_NULLS = "rest.yaml, info: absent and null are equivalent, unknown fields are ignored"
 _CONTEXT = "rest.yaml, identity and context of the request schemas; RFC 9110, Content-Type"
 _MERGE = {"on": "id", "when_not_matched_insert_all": "true"}
 
@@ -47,7 +48,7 @@ def other_ids(lab: Lab) -> None:
     table, other = lab.new_table(1, 2), lab.new_table(3)
     for name, request in json_calls(lab):
         must_refuse(lab, name, table, request, json.dumps({**request, "id": other}).encode())
-    lab.same((lab.ids(table), lab.ids(other)), ([1, 2], [3]), "the ids of both tables")
+    lab.same((lab.ids(table), lab.ids(other)), ([1, 2], [3]), "the ids in both tables")
 
 
 @check("LN-WIRE-ALL-002",
@@ -92,7 +93,7 @@ def by_name(lab: Lab) -> None:
     table = lab.new_table(1, 2)
     probe = raw(lab, "DescribeTable", "/DescribeTable", {"id": table}, method="POST")
     if probe.no_route:
-        raise Skipped("no routes by name")
+        raise Skipped("the server has no routes by operation name")
     for name, (_, request) in CALLS.items():
         if OPERATIONS[name].body is not Body.JSON or not lab.supports(name):
             continue
@@ -110,7 +111,7 @@ def by_name(lab: Lab) -> None:
 def delimiters(lab: Lab) -> None:
     table = lab.new_table(1, 2)
     if len(table) < 2:
-        raise Skipped("tables are in the root")
+        raise Skipped("the target creates tables in the root")
     for name, (_, request) in CALLS.items():
         operation = OPERATIONS[name]
         if not operation.repeatable or not lab.supports(name):
@@ -129,7 +130,7 @@ def delimiters(lab: Lab) -> None:
 
 @check("LN-WIRE-ALL-006",
        "A read with null in its optional fields behaves as if the fields were absent.",
-       "rest.yaml, info: a field that is absent and one that is null are the same", "DescribeTable",
+       "rest.yaml, info: an absent field and a null field are equivalent", "DescribeTable",
        level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
 def nulls(lab: Lab) -> None:
     from lance_namespace_client import models
@@ -180,7 +181,7 @@ def _rich(lab: Lab) -> list[str]:
 def _by_name(lab: Lab) -> None:
     probe = raw(lab, "DescribeTable", "/DescribeTable", {"id": lab.shared_table()}, method="POST")
     if probe.no_route:
-        raise Skipped("no routes by name")
+        raise Skipped("the server has no routes by operation name")
 
 
 @check("LN-WIRE-ALL-007",
@@ -196,7 +197,7 @@ def same_answer(lab: Lab) -> None:
         if usual.code == 0:
             continue
         named = raw(lab, operation, f"/{operation}", {"id": table, **request}, method="POST")
-        what = f"{operation} by name of {request}"
+        what = f"{operation} by name with {request}"
         lab.same(named.code, usual.code, f"the code of {what}")
         for key in (usual.answer or {}) if usual.succeeded else ():
             if key not in ("context", "page_token", "storage_options"):
@@ -215,9 +216,9 @@ def same_answer(lab: Lab) -> None:
         named = raw(lab, "QueryTable", "/QueryTable", {"id": table, **body}, method="POST")
         if usual.rows is not None and named.rows is not None:
             lab.same(
-                named.rows.to_pylist(), usual.rows.to_pylist(), f"the rows by name of {request}"
+                named.rows.to_pylist(), usual.rows.to_pylist(), f"the rows by name with {request}"
             )
-        lab.same(named.code, usual.code, f"the code of QueryTable by name of {request}")
+        lab.same(named.code, usual.code, f"the code of QueryTable by name with {request}")
 
 
 @check("LN-WIRE-ALL-008",
@@ -313,13 +314,13 @@ def _course(lab: Lab, way: str) -> None:
         if works("CreateTableTag", tag="u", version=1) and not works("DeleteTableTag", tag="u"):
             held_tags["u"] = 1
         tags = lab.ok("ListTableTags", id=table).get("tags") or {}
-        lab.same({k: v["version"] for k, v in tags.items()}, held_tags, f"the tags made {way}")
+        lab.same({k: v["version"] for k, v in tags.items()}, held_tags, f"the tags created {way}")
     branches = ["side"] if works("CreateTableBranch", name="side", from_version=1) else []
     if branches:
         if works("CreateTableBranch", name="other"):
             branches += [] if works("DeleteTableBranch", name="other") else ["other"]
         found = lab.ok("ListTableBranches", id=table).get("branches") or {}
-        lab.same(sorted(found), sorted(branches), f"the branches made {way}")
+        lab.same(sorted(found), sorted(branches), f"the branches created {way}")
     columns = people(1).column_names
     due = [1, 3, 4] if works("DeleteFromTable", predicate="id = 2") else [1, 2, 3, 4]
     if works("UpdateTable", predicate="id = 3", updates=[["id", "id + 4"]]):
@@ -331,14 +332,16 @@ def _course(lab: Lab, way: str) -> None:
     if works("AlterTableDropColumns", columns=["score"]):
         columns = [name for name in columns if name != "score"]
     rows = lab.query(table)
-    lab.same(rows.column_names, columns, f"the columns changed {way}")
-    lab.same(sorted(rows.column("id").to_pylist()), due, f"the ids changed {way}")
+    lab.same(rows.column_names, columns, f"the columns after changes {way}")
+    lab.same(sorted(rows.column("id").to_pylist()), due, f"the ids after changes {way}")
     if works("CreateTableScalarIndex", column="id", index_type="BTREE", name="by_id"):
-        lab.same(index_names(lab, table), ["by_id"], f"the indices made {way}")
+        lab.same(index_names(lab, table), ["by_id"], f"the indices created {way}")
         if works("DropTableIndex", index_name="by_id"):
-            lab.same(index_names(lab, table), [], f"the indices dropped {way}")
+            lab.same(
+                index_names(lab, table), [], f"the remaining indices after one is dropped {way}"
+            )
     if works("RestoreTable", version=1):
-        lab.same(lab.ids(table), [1, 2, 3], f"the ids restored {way}")
+        lab.same(lab.ids(table), [1, 2, 3], f"the ids after a restore {way}")
     if works("UpdateTableSchemaMetadata", metadata={"a": "b"}):
         held = lab.ok("UpdateTableSchemaMetadata", id=table, metadata={"c": "d"}).get("metadata")
         lab.has(held, {"a": "b", "c": "d"}, f"the metadata set {way}")
@@ -347,10 +350,16 @@ def _course(lab: Lab, way: str) -> None:
     # Branches may prevent a rename (code 19), so rename only if all of them could be deleted.
     alone = all(works("DeleteTableBranch", name=name) for name in branches)
     if alone and works("RenameTable", new_table_name=new[-1]):
-        lab.same(tables_exist(lab, table, new), [False, True], f"which is there, renamed {way}")
+        lab.same(
+            tables_exist(lab, table, new), [False, True], f"which table exists after a rename {way}"
+        )
         table = new
     if works("DeregisterTable"):
-        lab.that(not lab.exists("TableExists", table), f"no table, deregistered {way}", "a table")
+        lab.that(
+            not lab.exists("TableExists", table),
+            f"no table after it is deregistered {way}",
+            "a table",
+        )
 
 
 def _spaces(lab: Lab, way: str) -> None:
@@ -373,12 +382,14 @@ def _spaces(lab: Lab, way: str) -> None:
     if page and not page.get("page_token"):
         lab.that(top[-1] in (page.get("namespaces") or ()), f"{top[-1]} to be listed {way}", page)
     for name, key in (("ListNamespaces", "namespaces"), ("ListTables", "tables")):
-        lab.same(works(name, top).get(key) or [], [], f"what {name} finds {way}")
+        lab.same(works(name, top).get(key) or [], [], f"the names that {name} returns {way}")
     if works("AlterNamespace", top, set_properties={"owner": "ana"}):
         told = lab.ok("DescribeNamespace", id=top).get("properties")
         lab.has(told, {"owner": "ana"}, f"the properties set {way}")
     works("DropNamespace", top)
-    lab.that(not lab.exists("NamespaceExists", top), f"no namespace, dropped {way}", "one")
+    lab.that(
+        not lab.exists("NamespaceExists", top), f"no namespace after it is dropped {way}", "one"
+    )
     lab.ledger.made("table", tuple(table))
     if not _works(lab, send, "DeclareTable", table):
         return
@@ -389,7 +400,9 @@ def _spaces(lab: Lab, way: str) -> None:
         if page and not page.get("page_token"):
             lab.same(table[-1] in page["tables"], flag, f"whether the table is listed {way}")
     if _works(lab, send, "DropTable", table):
-        lab.that(not lab.exists("TableExists", table), f"no table, dropped {way}", "a table")
+        lab.that(
+            not lab.exists("TableExists", table), f"no table after it is dropped {way}", "a table"
+        )
 
 
 def _each_way(number: int, way: str, source: str, sentence: str, level: Level) -> None:
@@ -447,5 +460,7 @@ def empty_bodies(lab: Lab) -> None:
         elif OPERATIONS[name].repeatable:
             path, query, _, _ = route(OPERATIONS[name], {"id": table}, None)
             found = raw(lab, name, path, b"", query=query, headers=JSON)
-            lab.same(found.code, lab.call(name, id=table).code, f"the code of {name}, body empty")
+            lab.same(
+                found.code, lab.call(name, id=table).code, f"the code of {name} with an empty body"
+            )
     lab.same(lab.ids(table), [1, 2], "the ids")

@@ -35,7 +35,7 @@ def error_body(lab: Lab) -> None:
        capabilities=_HTTP)  # fmt: skip
 def exists_body(lab: Lab) -> None:
     reply = lab.call("TableExists", id=lab.table_id())
-    lab.that(not reply.no_route, "code 4 in a body", reply.outcome())
+    lab.that(not reply.no_route, "code 4 in the body", reply.outcome())
     lab.must_fail(reply, [4])
 
 
@@ -76,15 +76,15 @@ def error_fields(lab: Lab) -> None:
     ):
         reply = raw(lab, name, path, body, query=query, headers=headers)
         text = reply.exchange.body.decode(errors="replace") if reply.exchange else ""
-        lab.that(secret not in text, "no secret in an answer", text.replace(secret, "***"))
+        lab.that(secret not in text, "no secret in a response", text.replace(secret, "***"))
         try:
             found = {} if reply.succeeded or reply.no_route else json.loads(text)
         except ValueError:
             raise NotReached(
-                f"LN-ERROR-001: the body of a failure is no JSON: {text[:200]}"
+                f"the body of a failure is not JSON (LN-ERROR-001): {text[:200]}"
             ) from None
         for key in ("error", "detail", "instance"):
-            lab.that(isinstance(found.get(key), str | None), f"{key} to be a text", found)
+            lab.that(isinstance(found.get(key), str | None), f"{key} to be a string", found)
 
 
 @check("LN-WIRE-AUTH-001",
@@ -97,5 +97,5 @@ def bad_token(lab: Lab) -> None:
         lab, "ListNamespaces", "/v1/namespace/%24/list", query={"limit": "1"}, headers=headers
     )
     if reply.succeeded or reply.code in (0, 13):
-        raise Skipped("the server asks for no credentials")
+        raise Skipped("the server requires no credentials")
     lab.must_fail(reply, [15, 16])

@@ -35,7 +35,7 @@ def mismatch_write(lab: Lab) -> None:
     reply = raw(lab, "DeregisterTable", table_path(lab, first, "deregister"), {"id": second})
     lab.must_fail(reply, [13])
     for table in (first, second):
-        lab.that(lab.exists("TableExists", table), f"{table} to stay", "it is gone")
+        lab.that(lab.exists("TableExists", table), f"{table} to remain", "it no longer exists")
 
 
 @check("LN-WIRE-ID-003",
@@ -74,7 +74,7 @@ def root(lab: Lab) -> None:
 def encoded_delimiter(lab: Lab) -> None:
     table = lab.any_table()
     if len(table) < 2:
-        raise Skipped("tables are in the root")
+        raise Skipped("the target creates tables in the root")
     for text in ("$".join(table), "%24".join(table)):
         lab.must_succeed(raw(lab, "DescribeTable", f"/v1/table/{text}/describe", {}))
 
@@ -85,7 +85,7 @@ def encoded_delimiter(lab: Lab) -> None:
 def delimiter(lab: Lab) -> None:
     table = lab.any_table()
     if len(table) < 2:
-        raise Skipped("tables are in the root")
+        raise Skipped("the target creates tables in the root")
     where = lab.given("DescribeTable", id=table).get("location")
     for text in ("$", ".", "::", "|"):
         path = f"/v1/table/{joined(table, text)}/describe"
@@ -99,7 +99,7 @@ def delimiter(lab: Lab) -> None:
 def other_delimiter(lab: Lab) -> None:
     table = lab.any_table()
     if len(table) < 2:
-        raise Skipped("tables are in the root")
+        raise Skipped("the target creates tables in the root")
     path = f"/v1/table/{joined(table)}/exists"
     reply = raw(lab, "TableExists", path, {}, query={"delimiter": "."})
     lab.must_fail(reply, [1, 4, 13])
@@ -157,7 +157,7 @@ def root_in_the_body(lab: Lab) -> None:
 
 
 @check("LN-WIRE-ID-013",
-       "An index_name in the body that differs from the one in the route is code 13.",
+       "An index_name in the body that differs from the one in the route fails with code 13.",
        "rest.yaml, DescribeTableIndexStats", "DescribeTableIndexStats", "CreateTableScalarIndex",
        "CreateTable", capabilities=_HTTP)  # fmt: skip
 def other_index(lab: Lab) -> None:
@@ -186,7 +186,7 @@ def partly_other(lab: Lab) -> None:
     for other in (table, [*new, x]):
         reply = raw(lab, "DeclareTable", table_path(lab, new, "declare"), {"id": other})
         lab.must_fail(reply, [13])
-    lab.same(tables_exist(lab, table, new), [True, False], "which is there")
+    lab.same(tables_exist(lab, table, new), [True, False], "which tables exist")
 
 
 @check("LN-WIRE-ID-061",
@@ -209,7 +209,7 @@ def bad_namespaces(lab: Lab) -> None:
             reply = raw(lab, name, f"/v1/namespace/{joined(path)}/{action}", body, headers=JSON)
             lab.must_fail(reply, [0, 13] if name == "AlterNamespace" else [13])
     lab.same([lab.exists("NamespaceExists", each) for each in (first, second, new)],
-             [True, True, False], "which are there")  # fmt: skip
+             [True, True, False], "which namespaces exist")  # fmt: skip
 
 
 @check("LN-WIRE-ID-062",
@@ -222,7 +222,7 @@ def empty_names(lab: Lab) -> None:
             if lab.supports(name):
                 path = f"/v1/table/{joined([text])}/{action}"
                 lab.must_fail(raw(lab, name, path, {}), [1, 4, 13])
-    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+    lab.that(lab.exists("TableExists", table), "the table to remain", "it no longer exists")
 
 
 @check("LN-WIRE-ID-063",
@@ -234,10 +234,13 @@ def other_roots(lab: Lab) -> None:
     for text in ("|", "::"):
         path, query = f"/v1/namespace/{joined([text])}", {"delimiter": text}
         found = raw(lab, "NamespaceExists", f"{path}/exists", {}, query=query)
-        lab.same(found.code, there.code, f"the code of NamespaceExists of the root {text}")
+        lab.same(
+            found.code, there.code, f"the code of NamespaceExists for the root written as {text}"
+        )
         found = raw(lab, "ListNamespaces", f"{path}/list", query=query | {"limit": "3"})
         lab.same((found.code, (found.answer or {}).get("namespaces")),
-                 (usual.code, (usual.answer or {}).get("namespaces")), "the root's list")  # fmt: skip
+                 (usual.code, (usual.answer or {}).get("namespaces")), "the namespaces listed in "
+                                                                       "the root")  # fmt: skip
     path = "/v1/namespace/%24/exists"
     lab.must_fail(raw(lab, "NamespaceExists", path, {}, query={"delimiter": "|"}), [0, 1, 13])
 

@@ -32,7 +32,7 @@ def create_parameters(lab: Lab) -> None:
     path = table_path(lab, table, "create")
     reply = raw(lab, "CreateTable", path, plain(1), query=query, headers=headers)
     if reply.code in (0, 13):
-        raise Skipped(f"no properties: {reply.outcome()}")
+        raise Skipped(f"the target stores no properties: {reply.outcome()}")
     lab.must_succeed(reply)
     found = lab.ok("DescribeTable", id=table).get("properties")
     lab.has(found, {"owner": "ana"}, "the properties")
@@ -50,7 +50,7 @@ def bad_properties(lab: Lab) -> None:
         query = {"properties": text}
         reply = raw(lab, "CreateTable", path, plain(1), query=query, headers=headers)
         lab.must_fail(reply, [13])
-    lab.that(not lab.exists("TableExists", table), "no table after code 13", "it is there")
+    lab.that(not lab.exists("TableExists", table), "no table after code 13", "it exists")
 
 
 @check("LN-WIRE-QUERY-003", "DescribeTable accepts its flags as query parameters.",
@@ -74,7 +74,7 @@ def bad_parameters(lab: Lab) -> None:
 
 
 @check("LN-WIRE-QUERY-005", "Unknown query parameters are ignored.",
-       "rest.yaml, info: parameters that a server does not know are ignored", "ListTables",
+       "rest.yaml, info: unknown parameters are ignored", "ListTables",
        capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
 def unknown_parameters(lab: Lab) -> None:
     parent = joined(list(lab.shape.table_parent or ())) or "%24"
@@ -84,7 +84,7 @@ def unknown_parameters(lab: Lab) -> None:
 
 @check("LN-WIRE-QUERY-006",
        "An empty body in place of rows fails with code 13 and creates nothing.",
-       "rest.yaml, CreateTable: a body that is no such stream", "CreateTable",
+       "rest.yaml, CreateTable: a body that is not an Arrow stream", "CreateTable",
        capabilities=_HTTP)  # fmt: skip
 def no_rows(lab: Lab) -> None:
     table = lab.table_id()
@@ -92,7 +92,7 @@ def no_rows(lab: Lab) -> None:
     path = table_path(lab, table, "create")
     reply = raw(lab, "CreateTable", path, b"", headers={"Content-Type": ARROW_STREAM})
     lab.must_fail(reply, [13])
-    lab.that(not lab.exists("TableExists", table), "no table after code 13", "it is there")
+    lab.that(not lab.exists("TableExists", table), "no table after code 13", "it exists")
 
 
 @check("LN-WIRE-QUERY-007",
@@ -132,7 +132,7 @@ def boolean_parameters(lab: Lab) -> None:
         lab.same(
             (held[-1] in found, declared[-1] in found),
             (True, there),
-            f"which are listed for {value}",
+            f"which tables are listed for {value}",
         )
     path = table_path(lab, held, "describe")
     for key, field in (("with_table_uri", "table_uri"), ("load_detailed_metadata", "version")):
@@ -173,7 +173,7 @@ _BAD: tuple[tuple[str, str, dict[str, str]], ...] = (
 
 @check("LN-WIRE-QUERY-060",
        "An invalid query parameter fails with code 13, and an unknown one is ignored.",
-       "rest.yaml, info: parameters that a server does not know are ignored; InvalidInput",
+       "rest.yaml, info: unknown parameters are ignored; InvalidInput",
        "DescribeTable", "CreateTable", level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
 def parameters(lab: Lab) -> None:
     table = lab.new_table(1, 2)
@@ -215,7 +215,7 @@ def create_headers(lab: Lab) -> None:
 
 
 @check("LN-WIRE-CREATE-002",
-       "x-lance-table-properties are stored; x-lance-table-location is used or is code 13.",
+       "x-lance-table-properties are stored; x-lance-table-location is used or fails with code 13.",
        _HEADERS, "CreateTable", "DescribeTable", level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
 def headers(lab: Lab) -> None:
     plainly = lab.new_table(1)
@@ -223,7 +223,7 @@ def headers(lab: Lab) -> None:
         "CreateTable", plain(1), id=(asked := lab.table_id()), properties={"owner": "ana"}
     )
     if not kept.succeeded or not lab.ok("DescribeTable", id=asked).get("properties"):
-        raise Skipped("tables have no properties here")
+        raise Skipped("tables have no properties on this target")
     table = lab.table_id()
     lab.ledger.made("table", tuple(table))
     given = {"Content-Type": ARROW_STREAM, "x-lance-table-properties": json.dumps({"owner": "ana"})}

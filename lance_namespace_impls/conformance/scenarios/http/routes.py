@@ -11,19 +11,21 @@ from .requests import joined, raw, table_path, tables_exist
 _HTTP = ["http", "tables"]
 _ROUTES = 'general specification, "Routes"; rest.yaml'
 _NAMES = (
-    'general specification, "Routes"; rest.yaml, info: the route by name takes from the JSON body'
+    'general specification, "Routes"; rest.yaml, info: the fields that a route by name reads '
+    "from the JSON body"
 )
 
 
 @check("LN-WIRE-ROUTE-001",
        "Each operation is served at POST /<OperationId>, with the id in the body.",
-       f"{_ROUTES}; the published routes have /v1 alone, so that a server without is skipped",
+       f"{_ROUTES}; the published routes are only those under /v1, so a server without routes by "
+       "name is skipped",
        "DescribeTable", capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
 def by_name(lab: Lab) -> None:
     table = lab.any_table()
     reply = raw(lab, "DescribeTable", "/DescribeTable", {"id": table}, method="POST")
     if reply.no_route:
-        raise Skipped("no routes by name")
+        raise Skipped("the server has no routes by operation name")
     lab.must_succeed(reply)
     expected = lab.ok("DescribeTable", id=table)
     lab.same((reply.answer or {}).get("location"), expected.get("location"), "the location")
@@ -37,7 +39,7 @@ def older_names(lab: Lab) -> None:
     table = lab.any_table()
     reply = raw(lab, "DescribeTable", "/GetTable", {"id": table}, method="POST")
     if reply.no_route:
-        raise Skipped("no routes by the older names")
+        raise Skipped("the server has no routes by the older names")
     lab.must_succeed(reply)
     lab.must_succeed(raw(lab, "DescribeNamespace", "/GetNamespace", {"id": []}, method="POST"))
 
@@ -50,19 +52,19 @@ def list_by_name(lab: Lab) -> None:
     body = {"id": first[:-1], "limit": 1}
     reply = raw(lab, "ListTables", "/ListTables", body, method="POST")
     if reply.no_route:
-        raise Skipped("no routes by name")
+        raise Skipped("the server has no routes by operation name")
     lab.must_succeed(reply)
     lab.same(len((reply.answer or {}).get("tables") or ()), 1, "the names on the page")
 
 
 @check("LN-WIRE-ROUTE-004", "A request to an unknown route fails with HTTP 404, 405 or 406.",
-       "rest.yaml, info: a 404 without a code says that there is no such route",
+       "rest.yaml, info: a 404 without a code means that the route does not exist",
        capabilities=["http"], changes=False)  # fmt: skip
 def no_route(lab: Lab) -> None:
     for path in ("/v1/nothing/here", "/v1/table/x/no_such_action"):
         reply = raw(lab, "DescribeTable", path, {}, method="POST", by_itself=False)
         status = reply.exchange.status if reply.exchange else 0
-        lab.that(status in (404, 405, 406), f"HTTP 404 for {path}", f"HTTP {status}")
+        lab.that(status in (404, 405, 406), f"HTTP 404, 405 or 406 for {path}", f"HTTP {status}")
 
 
 @check("LN-WIRE-METHOD-001",
@@ -73,10 +75,10 @@ def method(lab: Lab) -> None:
     for verb in ("GET", "PUT", "DELETE", "PATCH"):
         reply = raw(lab, "DropTable", table_path(lab, table, "drop"), method=verb, by_itself=False)
         if reply.succeeded:
-            raise Failed(f"{verb} not to drop a table", reply.outcome(), reply)
+            raise Failed(f"{verb} not to drop the table", reply.outcome(), reply)
         status = reply.exchange.status if reply.exchange else 0
-        lab.that(400 <= status < 500 or status == 501, f"{verb} to be refused", f"HTTP {status}")
-    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+        lab.that(400 <= status < 500 or status == 501, f"{verb} to be rejected", f"HTTP {status}")
+    lab.that(lab.exists("TableExists", table), "the table to remain", "it no longer exists")
 
 
 @check("LN-WIRE-METHOD-060", "A route performs its operation only with its own HTTP method.",
@@ -97,8 +99,8 @@ def other_methods(lab: Lab) -> None:
             reply = raw(lab, name, path, body, method=verb, by_itself=False)
             status = reply.exchange.status if reply.exchange else 0
             lab.that(verb in ("HEAD", "OPTIONS") or 400 <= status < 500 or status == 501,
-                     f"{verb} {path} to be refused", f"HTTP {status}")  # fmt: skip
-    lab.same(tables_exist(lab, table, new), [True, False], "which is there")
+                     f"{verb} {path} to be rejected", f"HTTP {status}")  # fmt: skip
+    lab.same(tables_exist(lab, table, new), [True, False], "which tables exist")
     lab.same(lab.ids(table), [1, 2], "the ids")
 
 

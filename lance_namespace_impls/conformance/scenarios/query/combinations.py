@@ -111,12 +111,14 @@ def conditions(lab: Lab) -> None:
         due = [r["id"] for r in rows if holds(r) is True]
         found = lab.query(table, filter=condition, columns={"column_names": ["id"]}, **of)
         lab.same(
-            sorted(found.column("id").to_pylist()), due, f"the ids where {condition} {of or ''}"
+            sorted(found.column("id").to_pylist()),
+            due,
+            f"the ids of rows with {condition} {of or ''}",
         )
         lab.same(
             lab.count(table, predicate=condition, **of),
             len(due),
-            f"the rows where {condition} {of or ''}",
+            f"the number of rows with {condition} {of or ''}",
         )
 
 
@@ -131,17 +133,17 @@ def conditional_writes(lab: Lab) -> None:
         rows = [*_FIRST, *_SECOND]
         answer = lab.maybe("UpdateTable", id=table, updates=[["x", "x + 100"]], predicate=condition)
         hit = [r["id"] for r in rows if holds(r) is True]
-        lab.same(answer["updated_rows"], len(hit), f"updated_rows where {condition}")
+        lab.same(answer["updated_rows"], len(hit), f"updated_rows for {condition}")
         found = {r["id"]: r for r in lab.query(table).to_pylist()}
         due = {r["id"]: {**r, "x": r["x"] + 100} if r["id"] in hit else r for r in rows}
         for key, row in due.items():
-            lab.same(found.get(key), row, f"the row {key} after an update where {condition}")
+            lab.same(found.get(key), row, f"the row {key} after an update with {condition}")
         if "x " not in condition:
             lab.ok("DeleteFromTable", id=table, predicate=condition)
             lab.same(
                 lab.ids(table),
                 [i for i in due if i not in hit],
-                f"the ids after a deletion where {condition}",
+                f"the ids after a deletion with {condition}",
             )
 
 
@@ -194,21 +196,21 @@ def scans(lab: Lab) -> None:
         due = [r for r in rows if holds(r) is True][start : start + request["k"]]
         found = reply.rows
         what = f"{request} {of or ''}"
-        lab.same(found.num_rows, len(due), f"the number of rows of {what}")
+        lab.same(found.num_rows, len(due), f"the number of rows in {what}")
         names = [n for n in found.column_names if n != "_rowid"]
         columns = request.get("columns") or {}
         if "column_aliases" in columns:
             aliases = columns["column_aliases"]
-            lab.same(sorted(names), sorted(aliases), f"the columns of {what}")
+            lab.same(sorted(names), sorted(aliases), f"the columns in {what}")
             lab.same(
                 [{k: r[k] for k in aliases} for r in found.to_pylist()],
                 [{k: {**r, "x / 2": r["x"] / 2}[of_] for k, of_ in aliases.items()} for r in due],
-                f"the rows of {what}",
+                f"the rows in {what}",
             )
         else:
-            lab.same(names, columns.get("column_names") or _SCHEMA.names, f"the columns of {what}")
+            lab.same(names, columns.get("column_names") or _SCHEMA.names, f"the columns in {what}")
             given = [{k: r[k] for k in names} for r in found.to_pylist()]
-            lab.same(given, [{k: r[k] for k in names} for r in due], f"the rows of {what}")
+            lab.same(given, [{k: r[k] for k in names} for r in due], f"the rows in {what}")
         lab.same(
             "_rowid" in found.column_names,
             request.get("with_row_id") is True,
@@ -275,18 +277,18 @@ def searches(lab: Lab) -> None:
         )
         ties = ties or (start > 0 and len(near) > start and near[start][1] == near[start - 1][1])
         if not (ties and not request["prefilter"]):
-            lab.same(len(found), len(due), f"the number of rows of {what}")
+            lab.same(len(found), len(due), f"the number of rows in {what}")
             far_off = [
                 (a[1], b[1]) for a, b in zip(found, due, strict=True) if abs(a[1] - b[1]) > 2e-4
             ]
-            lab.same(far_off, [], f"distances of {what} that are not as they should be")
+            lab.same(far_off, [], f"the wrong distances in {what}")
         for key, distance in found:
             lab.that(
                 abs(far.get(key, -1) - distance) < 2e-4,
-                f"row {key} at its distance {far.get(key)} in {what}",
+                f"row {key} with the distance {far.get(key)} in {what}",
                 distance,
             )
-            lab.that(wanted(key), f"rows that meet the filter of {what}", key)
+            lab.that(wanted(key), f"only rows that match the filter of {what}", key)
 
 
 @check("LN-COMBINED-005", "Several entries in one call have the same effect as one call per entry.",
@@ -329,7 +331,9 @@ def several(lab: Lab) -> None:
                 ("the schema", "the properties", "the rows"), *told, strict=True
             ):
                 lab.same(
-                    together, apart, f"{what} after {operation} of several, as after one by one,"
+                    together,
+                    apart,
+                    f"{what} after {operation} with several entries, as after one call per entry,",
                 )
 
 
@@ -389,7 +393,7 @@ def merges(lab: Lab) -> None:
             ("num_updated_rows", "num_inserted_rows", "num_deleted_rows"), counts, strict=True
         ):
             told = answer.get(key)
-            lab.that(told is None or told == due, f"{key} {due} of {request} {of or ''}", told)
+            lab.that(told is None or told == due, f"{key}={due} for {request} {of or ''}", told)
 
 
 @check("LN-COMBINED-007",
@@ -412,7 +416,7 @@ def ranges(lab: Lab) -> None:
         left = sorted(version_numbers(lab, table))
         lab.same(left, sorted({1, 2, 3, 4, 5, 6} - gone), f"the versions without {bounds}")
         told = (reply.answer or {}).get("deleted_count")
-        lab.that(told in (None, len(gone)), f"deleted_count {len(gone)} of {bounds}", told)
+        lab.that(told in (None, len(gone)), f"deleted_count={len(gone)} for {bounds}", told)
         lab.same(lab.ids(table), [1, 2, 3, 4, 5, 6], "the ids")
 
 
@@ -444,4 +448,4 @@ def texts(lab: Lab) -> None:
                 lab.may_refuse(reply)
                 found = sorted(reply.rows.column("id").to_pylist())
                 lab.that(set(found) <= set(keep) and len(found) == min(k, len(keep)),
-                         f"{min(k, len(keep))} of {keep} for {more} {of}", found)  # fmt: skip
+                         f"{min(k, len(keep))} of the ids {keep} with {more} {of}", found)  # fmt: skip

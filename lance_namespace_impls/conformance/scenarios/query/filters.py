@@ -81,7 +81,9 @@ def fit(condition: str) -> list[int]:
 def queries(lab: Lab) -> None:
     table = table_of_records(lab)
     for condition in CONDITIONS:
-        lab.same(lab.ids(table, filter=condition), fit(condition), f"the ids where {condition}")
+        lab.same(
+            lab.ids(table, filter=condition), fit(condition), f"the ids of rows with {condition}"
+        )
 
 
 @check("LN-SQL-002",
@@ -91,7 +93,7 @@ def counts(lab: Lab) -> None:
     table = table_of_records(lab)
     for condition in CONDITIONS:
         found = lab.count(table, predicate=condition)
-        lab.same(found, len(fit(condition)), f"the rows where {condition}")
+        lab.same(found, len(fit(condition)), f"the number of rows with {condition}")
 
 
 def as_before(lab: Lab, table: list[str]) -> None:
@@ -117,7 +119,7 @@ def deletions(lab: Lab) -> None:
         as_before(lab, table)
         lab.ok("DeleteFromTable", id=table, predicate=condition)
         left = [row["id"] for row in records() if row["id"] not in fit(condition)]
-        lab.same(lab.ids(table), left, f"the ids after a deletion where {condition}")
+        lab.same(lab.ids(table), left, f"the ids after a deletion with {condition}")
 
 
 @check("LN-SQL-004",
@@ -130,7 +132,7 @@ def updates(lab: Lab) -> None:
         answer = lab.ok("UpdateTable", id=table, predicate=condition, updates=[["flag", "true"]])
         due = [row | ({"flag": True} if row["id"] in fit(condition) else {}) for row in records()]
         found = sorted(lab.query(table).to_pylist(), key=lambda row: row["id"])
-        lab.same(found, due, f"the rows after an update where {condition}")
+        lab.same(found, due, f"the rows after an update with {condition}")
         lab.same(answer.get("updated_rows"), len(fit(condition)), "updated_rows")
 
 
@@ -143,7 +145,7 @@ EXPRESSIONS: dict[str, tuple[str, str, Callable[[Row], Any]]] = {
     "another column": ("score", "id", lambda r: float(r["id"])),
     "a text with a quote": ("name", "'it''s'", lambda r: "it's"),
     "an empty text": ("name", "''", lambda r: ""),
-    "a text in capitals": ("name", "upper(name)", lambda r: r["name"] and r["name"].upper()),
+    "a text in upper case": ("name", "upper(name)", lambda r: r["name"] and r["name"].upper()),
 }  # fmt: skip
 
 
@@ -187,7 +189,7 @@ def merges(lab: Lab) -> None:
     lab.same(found, [(1, 5), (2, 6), (3, 5), (4, 9)], "the rows")
     counted = [answer.get(f"num_{what}_rows") for what in ("updated", "inserted", "deleted")]
     for got, due in zip(counted, (1, 1, 0), strict=True):
-        lab.that(got in (None, due), f"{due} rows in the answer", answer)
+        lab.that(got in (None, due), f"{due} rows in the response", answer)
 
 
 @check("LN-SQL-008", "version, filter, columns, k and offset all take effect together.",
@@ -196,9 +198,9 @@ def merges(lab: Lab) -> None:
 def with_version(lab: Lab) -> None:
     table = table_of_records(lab)
     lab.given("DeleteFromTable", id=table, predicate="id > 6")
-    lab.same(lab.ids(table, version=1, filter="id > 5"), [6, 7, 8], "the ids of version 1")
+    lab.same(lab.ids(table, version=1, filter="id > 5"), [6, 7, 8], "the ids in version 1")
     found = lab.query(table, version=1, filter="id > 5", columns={"column_names": ["name", "id"]})
     lab.same(sorted(found.column_names), ["id", "name"], "the columns")
-    lab.same(lab.count(table, predicate="id > 5"), 1, "the rows of the newest version")
+    lab.same(lab.count(table, predicate="id > 5"), 1, "the rows in the newest version")
     lab.same(lab.query(table, filter="score IS NOT NULL", k=2, offset=1).num_rows, 2,
-             "two rows after one")  # fmt: skip
+             "two rows after the first one")  # fmt: skip

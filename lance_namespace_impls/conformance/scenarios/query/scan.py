@@ -34,7 +34,7 @@ def filtered(lab: Lab) -> None:
     table = lab.shared_table()
     for text, expected in (("id > 7", [8, 9, 10]), ("name = 'n3'", [3]),
                            ("score IS NULL", [4, 8]), ("id IN (1, 2) OR id = 9", [1, 2, 9])):  # fmt: skip
-        lab.same(lab.ids(table, filter=text), expected, f"the ids where {text}")
+        lab.same(lab.ids(table, filter=text), expected, f"the ids of rows with {text}")
 
 
 @check("LN-QUERY-003", "k limits the number of rows.", _QUERY, "QueryTable", "CreateTable",
@@ -51,9 +51,13 @@ def limited(lab: Lab) -> None:
 def offset(lab: Lab) -> None:
     table = lab.shared_table()
     whole = lab.query(table).column("id").to_pylist()
-    lab.same(lab.query(table, offset=4).column("id").to_pylist(), whole[4:], "the ids after four")
+    lab.same(
+        lab.query(table, offset=4).column("id").to_pylist(),
+        whole[4:],
+        "the ids after the first four",
+    )
     found = lab.query(table, offset=2, k=3).column("id").to_pylist()
-    lab.same(found, whole[2:5], "three ids after two")
+    lab.same(found, whole[2:5], "three ids after the first two")
 
 
 @check("LN-QUERY-005", "columns selects the returned columns.",
@@ -101,15 +105,15 @@ def row_id(lab: Lab) -> None:
     found = lab.query(lab.shared_table(), with_row_id=True)
     lab.that("_rowid" in found.column_names, "a column _rowid", found.column_names)
     ids = found.column("_rowid").to_pylist()
-    lab.same(len(set(ids)), len(ALL), "the number of different row ids")
+    lab.same(len(set(ids)), len(ALL), "the number of distinct row ids")
 
 
 @check("LN-QUERY-010", "A query of an earlier version returns its rows.", _QUERY, "QueryTable",
        "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def version(lab: Lab) -> None:
     table = two_versions(lab)
-    lab.same(lab.ids(table, version=1), ALL, "the ids of version 1")
-    lab.same(lab.ids(table), [*ALL, 11], "the ids of the newest version")
+    lab.same(lab.ids(table, version=1), ALL, "the ids in version 1")
+    lab.same(lab.ids(table), [*ALL, 11], "the ids in the newest version")
 
 
 @check("LN-QUERY-011", "A query of a missing version fails with code 11.", _CODES, "QueryTable",
@@ -156,7 +160,7 @@ def nothing(lab: Lab) -> None:
 def repeated(lab: Lab) -> None:
     table = lab.shared_table()
     first, second = lab.query(table), lab.query(table)
-    lab.same(second.to_pylist(), first.to_pylist(), "the rows read again")
+    lab.same(second.to_pylist(), first.to_pylist(), "the rows in the second read")
 
 
 @check("LN-QUERY-017", "A query vector of the wrong length fails with code 13.", _QUERY,
@@ -212,33 +216,39 @@ def distance_type(lab: Lab) -> None:
     def ask(when: str) -> None:
         for kind, due in (("cosine", [1]), ("l2", [2])):
             found = _nearest(lab, table, distance_type=kind, k=1)
-            lab.same(found, due, f"the nearest by {kind} {when}")
+            lab.same(found, due, f"the nearest row by {kind} {when}")
 
     ask("")
     index = {"column": "vec", "index_type": "IVF_FLAT", "num_partitions": 1, "name": "near"}
     if lab.call("CreateTableIndex", id=table, distance_type="l2", **index).succeeded:
-        ask("where there is an index by l2")
+        ask("with an l2 index")
 
 
 @check("LN-QUERY-019", "lower_bound and upper_bound limit the distance of the results.",
        _QUERY_REQUEST, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def bounds(lab: Lab) -> None:
     table = _angles(lab)  # squared distances 81, 2 and 13
-    lab.same(_nearest(lab, table, upper_bound=10.0), [2], "the ids nearer than 10")
-    lab.same(_nearest(lab, table, upper_bound=2.5), [2], "the ids nearer than 2.5")
-    lab.same(_nearest(lab, table, lower_bound=10.0), [3, 1], "the ids not nearer than 10")
+    lab.same(_nearest(lab, table, upper_bound=10.0), [2], "the ids of rows at a distance below 10")
+    lab.same(_nearest(lab, table, upper_bound=2.5), [2], "the ids of rows at a distance below 2.5")
+    lab.same(
+        _nearest(lab, table, lower_bound=10.0),
+        [3, 1],
+        "the ids of rows at a distance of 10 or more",
+    )
 
 
 @check("LN-QUERY-020", "vector_column selects the column to search.", _QUERY_REQUEST, "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def vector_column(lab: Lab) -> None:
     table = _angles(lab)
-    lab.same(_nearest(lab, table, k=1), [2], "the nearest by vec")
-    lab.same(_nearest(lab, table, vector_column="other", k=1), [3], "the nearest by other")
+    lab.same(_nearest(lab, table, k=1), [2], "the nearest row by the column vec")
+    lab.same(
+        _nearest(lab, table, vector_column="other", k=1), [3], "the nearest row by the column other"
+    )
 
 
 @check("LN-QUERY-021", "column_aliases renames columns in the result.",
-       "rest.yaml, QueryTableRequestColumns: the name a column gets in the answer", "QueryTable",
+       "rest.yaml, QueryTableRequestColumns: the name of a column in the result", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def aliases(lab: Lab) -> None:
     request = {"id": lab.shared_table(), "vector": lab.no_vector(), "k": 100}
@@ -313,14 +323,14 @@ def count(lab: Lab) -> None:
 def count_predicate(lab: Lab) -> None:
     table = lab.shared_table()
     for text, expected in (("id > 7", 3), ("score IS NULL", 2), ("id > 99", 0)):
-        lab.same(lab.count(table, predicate=text), expected, f"the number of rows where {text}")
+        lab.same(lab.count(table, predicate=text), expected, f"the number of rows with {text}")
 
 
 @check("LN-COUNT-003", "CountTableRows of an earlier version counts its rows.", _COUNT,
        "CountTableRows", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def count_version(lab: Lab) -> None:
     table = two_versions(lab)
-    lab.same(lab.count(table, version=1), len(ALL), "the number of rows of version 1")
+    lab.same(lab.count(table, version=1), len(ALL), "the number of rows in version 1")
     lab.same(lab.count(table), len(ALL) + 1, "the number of rows")
 
 
@@ -348,8 +358,8 @@ def count_missing(lab: Lab) -> None:
 def count_both(lab: Lab) -> None:
     table = lab.new_table()
     lab.given("InsertIntoTable", stream(people(11, 12)), id=table)
-    lab.same(lab.count(table, version=1, predicate="id > 8"), 2, "the rows of version 1")
-    lab.same(lab.count(table, predicate="id > 8"), 4, "the rows of the newest version")
+    lab.same(lab.count(table, version=1, predicate="id > 8"), 2, "the rows in version 1")
+    lab.same(lab.count(table, predicate="id > 8"), 4, "the rows in the newest version")
 
 
 @check("LN-PLAN-001", "ExplainTableQueryPlan returns a plan as text.",
@@ -391,7 +401,7 @@ def plan_of_branch(lab: Lab) -> None:
         answer = lab.ok("ExplainTableQueryPlan", id=table, query={**query, **more})
         return str(answer.get("plan"))
 
-    lab.that(plan() != plan(filter="score > 1.25"), "another plan with a filter", "the same")
+    lab.that(plan() != plan(filter="score > 1.25"), "a different plan with a filter", "the same")
     lab.that("score" in plan(filter="score > 1.25"), "the filter in the plan", plan())
     lab.refused("ExplainTableQueryPlan", [13, 12], id=table, query={**query, "filter": "no = 1"})
     branch = lab.call("CreateTableBranch", id=table, name="side")
@@ -418,8 +428,8 @@ def analysis(lab: Lab) -> None:
     other = str(
         lab.ok("AnalyzeTableQueryPlan", **request, filter=f"score > {_LIMIT}").get("analysis")
     )
-    lab.that("score" in other and _LIMIT in other, "the filter in the analysis", other[:300])
-    lab.that(_LIMIT not in plain, "no filter in the analysis of none", plain[:300])
+    lab.that("score" in other and _LIMIT in other, "the filter in the plan's analysis", other[:300])
+    lab.that(_LIMIT not in plain, "no filter in the analysis of a query without one", plain[:300])
     lab.refused("AnalyzeTableQueryPlan", [12, 13], **request, filter="nothing = 1")
     lab.refused("AnalyzeTableQueryPlan", [12, 13], **request, columns={"column_names": ["nothing"]})
     query = {**request, "columns": {"column_names": ["nothing"]}}
@@ -447,9 +457,9 @@ def plan_of_version_and_search(lab: Lab) -> None:
             str(lab.ok("ExplainTableQueryPlan", id=table, query=query, verbose=v).get("plan"))
             for v in (False, True)
         )
-        lab.that(len(full) >= len(brief), "no less detail with verbose", full[:300])
+        lab.that(len(full) >= len(brief), "at least as much detail with verbose", full[:300])
         told.append(brief)
-    lab.that(told[0] != told[1], "another plan for a search than for a scan", told[0][:300])
+    lab.that(told[0] != told[1], "different plans for a search and a scan", told[0][:300])
     for wrong, codes in (
         ({"vector_column": "nothing"}, [12, 13]),
         ({"vector": {"single_vector": [1.0]}}, [13]),
@@ -462,4 +472,4 @@ def plan_of_version_and_search(lab: Lab) -> None:
         reply = lab.call("AnalyzeTableQueryPlan", id=table, **asked)
         if reply.code != 0:
             lab.must_fail(reply, codes)
-    lab.same(newest_version(lab, table), before + 1, "the version, which no plan changes")
+    lab.same(newest_version(lab, table), before + 1, "the version after the plans, unchanged")

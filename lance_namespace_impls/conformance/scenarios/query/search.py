@@ -32,7 +32,7 @@ _QUERIES = "rest.yaml, MatchQuery, PhraseQuery, BoostQuery, MultiMatchQuery and 
 _NEEDED = ("CreateTableScalarIndex", "QueryTable", "CreateTable")
 _READ = ("QueryTable", "CreateTable")
 _BOTH = {"on": "id", "when_matched_update_all": True, "when_not_matched_insert_all": True}
-_FTS_QUERIES = "rest.yaml, StringFtsQuery, FtsQuery and the queries that it may be"
+_FTS_QUERIES = "rest.yaml, StringFtsQuery, FtsQuery and its kinds of queries"
 _FOXES = ["red fox", "red hen", "blue fox", "blue whale fox"]
 
 
@@ -41,9 +41,9 @@ _FOXES = ["red fox", "red hen", "blue fox", "blue whale fox"]
 def k_and_offset(lab: Lab) -> None:
     table = lab.shared_table()
     lab.same(search(lab, table, k=1), [7], "the nearest")
-    lab.same(search(lab, table, k=5), [7, 8, 6, 9, 5], "the five nearest")
-    lab.same(search(lab, table, k=100), [7, 8, 6, 9, 5, 10, 4, 3, 2, 1], "all, nearest first")
-    lab.same(search(lab, table, k=2, offset=2), [6, 9], "two after two")
+    lab.same(search(lab, table, k=5), [7, 8, 6, 9, 5], "the five nearest rows")
+    lab.same(search(lab, table, k=100), [7, 8, 6, 9, 5, 10, 4, 3, 2, 1], "all rows, nearest first")
+    lab.same(search(lab, table, k=2, offset=2), [6, 9], "two rows after the first two")
 
 
 @check("LN-SEARCH-002", "Without prefilter, the filter applies to the rows that the search found.",
@@ -60,9 +60,9 @@ def version_and_columns(lab: Lab) -> None:
     table = lab.new_table(1, 2, 3)
     lab.given("InsertIntoTable", stream(people(7)), id=table)
     lab.same(search(lab, table, k=1), [7], "the nearest")
-    lab.same(search(lab, table, k=1, version=1), [3], "the nearest in version 1")
+    lab.same(search(lab, table, k=1, version=1), [3], "the nearest rows in version 1")
     found = search_rows(lab, table, columns={"column_names": ["name"]}).column_names
-    lab.that("name" in found and "score" not in found, "the column name alone", found)
+    lab.that("name" in found and "score" not in found, "only the column name", found)
 
 
 @check("LN-SEARCH-004", "The distance types dot and cosine order rows by their own measure.",
@@ -75,7 +75,7 @@ def distances(lab: Lab) -> None:
     for kind, due in (("l2", [2, 3, 1]), ("dot", [1, 3, 2])):
         lab.same(search(lab, table, at=1.0, distance_type=kind), due, f"the ids by {kind}")
     found = search_rows(lab, table, at=1.0, distance_type="cosine")
-    lab.same(found.column("id").to_pylist()[-1], 3, "the farthest by cosine")
+    lab.same(found.column("id").to_pylist()[-1], 3, "the farthest row by cosine distance")
     last = found.column("_distance").to_pylist()[-1]
     lab.that(abs(last - (1 - 0.5**0.5)) < 1e-3, "a cosine distance of 0.293", last)
 
@@ -101,7 +101,7 @@ def wrong(lab: Lab) -> None:
 
 
 @check("LN-SEARCH-022", "A nearest-neighbor search with k = 0 fails with code 13.",
-       f"{_QUERY}: code 13 in a search; wire facts, where k is 0 or more", "QueryTable",
+       f"{_QUERY}: code 13 in a search; wire facts, which allow k = 0", "QueryTable",
        "CreateTable", level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip
 def nearest_none(lab: Lab) -> None:
     table = lab.shared_table()
@@ -131,7 +131,9 @@ def row_ids(lab: Lab) -> None:
     lab.same(sorted(some.column_names), ["_rowid", "id"], "the columns")
     for row in some.to_pylist():
         lab.same(row["_rowid"], pairs[row["id"]], f"the row id of {row['id']}")
-    lab.that("_rowid" not in lab.query(table).column_names, "no _rowid unless asked for", "one")
+    lab.that(
+        "_rowid" not in lab.query(table).column_names, "no _rowid column unless requested", "one"
+    )
 
 
 @check("LN-SEARCH-009",
@@ -148,9 +150,13 @@ def with_index(lab: Lab) -> None:
     if stats.succeeded and (stats.answer or {}).get("distance_type") is not None:
         lab.same(stats.answer["distance_type"].lower(), "l2", "distance_type")  # type: ignore[index]
     lab.same(search(lab, table, k=3), [7, 8, 6], "the nearest")
-    lab.same(search(lab, table, k=3, bypass_vector_index=True), [7, 8, 6], "without the index")
+    lab.same(
+        search(lab, table, k=3, bypass_vector_index=True),
+        [7, 8, 6],
+        "the nearest rows without the index",
+    )
     lab.given("InsertIntoTable", stream(people(41)), id=table)
-    lab.same(search(lab, table, at=41.0, k=1), [41], "a row that came after the index")
+    lab.same(search(lab, table, at=41.0, k=1), [41], "a row added after the index was created")
     lab.same(search(lab, table, at=41.0, k=1, fast_search=True), [40], "with fast_search")
 
 
@@ -184,7 +190,7 @@ def full_text(lab: Lab) -> None:
         (match("red fox", operator="And"), [1]), (match("red fox", operator="Or"), [1, 2, 3]),
     ):  # fmt: skip
         lab.same(words(lab, table, query), due, f"the ids for {query}")
-    lab.same(len(words(lab, table, text("red fox"), k=1)), 1, "the number of rows for k of 1")
+    lab.same(len(words(lab, table, text("red fox"), k=1)), 1, "the number of rows for k=1")
     lab.same(
         words(lab, table, text("fox"), filter="id > 1", prefilter=True), [2], "the filtered ids"
     )
@@ -220,7 +226,7 @@ def settings(lab: Lab) -> None:
         if reply.code == 0:
             raise Skipped(f"QueryTable: {reply.outcome()}")
         lab.must_succeed(reply)
-        lab.same(reply.rows.column("id").to_pylist(), [7, 8, 6], f"the nearest with {more}")
+        lab.same(reply.rows.column("id").to_pylist(), [7, 8, 6], f"the nearest rows with {more}")
 
 
 @check("LN-SEARCH-013",
@@ -253,9 +259,11 @@ def several_vectors(lab: Lab) -> None:
     vectors = {"multi_vector": [[2.1, 0.0], [9.1, 0.0]]}
     reply = lab.call("QueryTable", id=lab.shared_table(), vector=vectors, k=1, vector_column="vec")
     if reply.code in (0, 13):
-        raise Skipped(f"QueryTable of several vectors: {reply.outcome()}")
+        raise Skipped(f"QueryTable with several vectors: {reply.outcome()}")
     lab.must_succeed(reply)
-    lab.same(sorted(set(reply.rows.column("id").to_pylist())), [2, 9], "the nearest of each")
+    lab.same(
+        sorted(set(reply.rows.column("id").to_pylist())), [2, 9], "the row nearest to each vector"
+    )
 
 
 def tree(**query: Any) -> dict[str, Any]:
@@ -272,7 +280,7 @@ def phrases(lab: Lab) -> None:
         phrase = {"terms": "red fox", "column": "text", "slop": slop}
         found = words(lab, table, tree(phrase=phrase))
         # Some engines count reordered words as slop, so id 3 is optional with a slop above 0.
-        lab.same([i for i in found if i != 3 or slop == 0], due, f"the ids with a slop of {slop}")
+        lab.same([i for i in found if i != 3 or slop == 0], due, f"the ids with slop={slop}")
 
 
 @check("LN-SEARCH-016",
@@ -293,14 +301,16 @@ def term(word: str) -> dict[str, Any]:
 
 
 @check("LN-SEARCH-017",
-       "In a boolean query must and must_not filter, and should ranks; should alone requires one "
+       "In a boolean query, must and must_not filter and should ranks; should alone requires one "
        "match.", _QUERIES, *_NEEDED, capabilities=_TABLES)  # fmt: skip
 def boolean(lab: Lab) -> None:
     table = text_table(lab, ["red fox", "green fox", "red hen", "blue whale"])
     red, fox, whale = (term(word) for word in ("red", "fox", "whale"))
     for more, due in (({}, [1, 2, 3]), ({"operator": "Or"}, [1, 2, 3]), ({"operator": "And"}, [1])):
         lab.same(
-            words(lab, table, match("red fox", **more)), due, f"the ids of any or all words, {more}"
+            words(lab, table, match("red fox", **more)),
+            due,
+            f"the ids for any or all words with {more}",
         )
     for must, must_not, should, due in (
         ([red], [], [fox], [1, 3]), ([red, fox], [], [], [1]), ([fox], [red], [], [2]),
@@ -314,7 +324,11 @@ def boolean(lab: Lab) -> None:
         request = {"vector": lab.no_vector(), "k": 10, "full_text_query": ranked}
         reply = lab.call("QueryTable", id=table, **request)
         lab.must_succeed(reply)
-        lab.same(reply.rows.column("id").to_pylist(), due, f"the ids, those with {word} first")
+        lab.same(
+            reply.rows.column("id").to_pylist(),
+            due,
+            f"the ids, starting with those that contain {word}",
+        )
 
 
 @check("LN-SEARCH-018",
@@ -329,7 +343,7 @@ def boosted(lab: Lab) -> None:
         if reply.code in (0, 13):
             raise Skipped(f"QueryTable with a boost: {reply.outcome()}")
         lab.must_succeed(reply)
-        lab.same(reply.rows.column("id").to_pylist(), due, f"the ids, {low} lower")
+        lab.same(reply.rows.column("id").to_pylist(), due, f"the ids, with {low} ranked lower")
 
 
 @check("LN-SEARCH-019",
@@ -377,7 +391,7 @@ def best_score(lab: Lab) -> None:
         reply = lab.call("QueryTable", id=table, **request)
         lab.may_refuse(reply)
         if "_score" not in reply.rows.column_names:
-            raise Skipped("QueryTable tells no score")
+            raise Skipped("QueryTable returns no scores")
         return {row["id"]: round(row["_score"], 4) for row in reply.rows.to_pylist()}
 
     each = [scores(tree(match=part)) for part in parts]
@@ -407,13 +421,15 @@ def mixture(lab: Lab) -> None:
 
     everything = found()
     lab.that(
-        {1, 3, 5, 7} <= set(everything["id"].to_pylist()), "all that hold the word", everything
+        {1, 3, 5, 7} <= set(everything["id"].to_pylist()),
+        "all ids whose text contains the word",
+        everything,
     )
     kept = found(filter="id > 4", prefilter=True)["id"].to_pylist()
-    lab.that(bool(kept) and min(kept) > 4, "ids above 4 alone", kept)
+    lab.that(bool(kept) and min(kept) > 4, "only ids above 4", kept)
     kept = found(filter="id > 4")["id"].to_pylist()
-    lab.that(all(i > 4 for i in kept), "ids above 4 alone", kept)
-    lab.that(found(k=2).num_rows <= 2, "at most two rows for k of 2", found(k=2).num_rows)
+    lab.that(all(i > 4 for i in kept), "only ids above 4", kept)
+    lab.that(found(k=2).num_rows <= 2, "at most two rows for k=2", found(k=2).num_rows)
     named = found(columns={"column_names": ["name"]}).column_names
     lab.that("name" in named and not {"id", "text", "vec"} & set(named), "the column name", named)
 
@@ -435,7 +451,9 @@ def only_column(lab: Lab) -> None:
                 continue
             lab.must_succeed(reply)
             found = [(r["id"], r["_distance"]) for r in reply.rows.to_pylist()]
-            lab.same(found, [(3, 0.0), (2, 1.0)], f"the nearest by numbers of {kind} {more}")
+            lab.same(
+                found, [(3, 0.0), (2, 1.0)], f"the nearest rows for vectors of {kind} with {more}"
+            )
 
 
 @check("LN-SEARCH-061",
@@ -449,9 +467,9 @@ def search_columns(lab: Lab) -> None:
     due = [(i, f"n{i}", row_ids[i]) for i in (7, 8, 6)]
     lab.same([(r["id"], r["name"], r["_rowid"]) for r in near.to_pylist()], due, "the rows")
     whole = search_rows(lab, table).drop_columns(["_distance"]).to_pylist()
-    lab.same(whole, people(7, 8, 6).to_pylist(), "all columns of the rows, and no other")
+    lab.same(whole, people(7, 8, 6).to_pylist(), "exactly the columns of the rows")
     near = search_rows(lab, table, columns={"column_aliases": {"called": "name"}})
-    lab.same(near.column("called").to_pylist(), ["n7", "n8", "n6"], "the column of a new name")
+    lab.same(near.column("called").to_pylist(), ["n7", "n8", "n6"], "the column with a new name")
 
 
 @check("LN-SEARCH-062",
@@ -471,21 +489,27 @@ def indexed_search(lab: Lab) -> None:
         ({"filter": "id <> 8", "prefilter": False}, [7, 6]), ({"refine_factor": 1}, [7, 8, 6]),
         ({"distance_type": "l2", "k": 2}, [7, 8]), ({"bypass_vector_index": True, "k": 2}, [7, 8]),
     ):  # fmt: skip
-        lab.same(search(lab, table, **every, **more), due, f"the nearest with {more}")
+        lab.same(search(lab, table, **every, **more), due, f"the nearest rows with {more}")
     both = {"minimum_nprobes": 2, "maximum_nprobes": 2}
     for probes in (every, {"minimum_nprobes": 2}, {**both, "nprobes": 1}):
         found = sorted(search(lab, table, k=40, **probes))
-        lab.same(found, list(range(1, 41)), f"the ids of all partitions with {probes}")
+        lab.same(found, list(range(1, 41)), f"the ids in all partitions with {probes}")
     lab.given("DeleteFromTable", id=table, predicate="id = 7")
-    lab.same(search(lab, table, **every), [8, 6, 9], "the nearest after a deletion")
+    lab.same(search(lab, table, **every), [8, 6, 9], "the nearest rows after a deletion")
     lab.given("UpdateTable", id=table, predicate="id = 8", updates=[["name", "'moved'"]])
     found = search_rows(lab, table, **every).column("name").to_pylist()
-    lab.same(found, ["moved", "n6", "n9"], "the nearest after an update")
+    lab.same(found, ["moved", "n6", "n9"], "the nearest rows after an update")
     far = people(6).set_column(3, "vec", pa.array([[500.0, 0.0]], pa.list_(pa.float32(), 2)))
     lab.ok("MergeInsertIntoTable", stream(far), id=table, **_BOTH)
-    lab.same(search(lab, table, **every, k=2), [8, 9], "the nearest after a row went elsewhere")
-    lab.same(search(lab, table, at=499.0, k=1), [6], "the nearest to its new place")
-    lab.same(search(lab, table, version=version, **every), [7, 8, 6], "the nearest before it all")
+    lab.same(
+        search(lab, table, **every, k=2), [8, 9], "the nearest rows after a row's vector changed"
+    )
+    lab.same(search(lab, table, at=499.0, k=1), [6], "the row nearest to the new vector")
+    lab.same(
+        search(lab, table, version=version, **every),
+        [7, 8, 6],
+        "the nearest rows in the version before the changes",
+    )
 
 
 @check("LN-SEARCH-063",
@@ -504,13 +528,13 @@ def own_distance(lab: Lab) -> None:
         if reply.code not in (0, 13):
             lab.must_succeed(reply)
             found = [(r["id"], r["_distance"]) for r in reply.rows.to_pylist()]
-            lab.same(found, [(3, 1.0), (2, 3.0), (1, 8.0)], "the nearest by hamming")
-    lab.same(search(lab, table, at=1.0), [2, 3, 1], "the nearest without an index, which is by l2")
+            lab.same(found, [(3, 1.0), (2, 3.0), (1, 8.0)], "the nearest rows by Hamming distance")
+    lab.same(search(lab, table, at=1.0), [2, 3, 1], "the nearest rows without an index, by l2")
     for kind, due in (("cosine", [1, 3, 2]), ("l2", [2, 3, 1])):
         index = {"column": "vec", "index_type": "IVF_FLAT", "num_partitions": 1, "name": "near"}
         lab.maybe("CreateTableIndex", id=table, distance_type=kind, **index)
         built(lab, table)
-        lab.same(search(lab, table, at=1.0), due, f"the nearest by an index of {kind}")
+        lab.same(search(lab, table, at=1.0), due, f"the nearest rows with an index for {kind}")
         lab.maybe("DropTableIndex", id=table, index_name="near")
 
 
@@ -542,7 +566,7 @@ def scored(lab: Lab) -> None:
     strong = {"match": {**_RED["match"], "boost": 3.0}}
     red, fox, half = scores(_RED), scores(_FOX), scores(lowered(_FOX, _RED, negative_boost=0.5))
     if not any(red.values()):
-        raise Skipped("QueryTable tells no score")
+        raise Skipped("QueryTable returns no scores")
     for node, due in (
         (strong, {i: 3 * score for i, score in red.items()}), (joined([_RED, _FOX]), {1: red[1] + fox[1]}),
         (joined([strong], (), [_FOX]), {1: 3 * red[1] + fox[1], 2: 3 * red[2]}),
@@ -551,9 +575,11 @@ def scored(lab: Lab) -> None:
         (lowered(_FOX, _RED, negative_boost=0.0), fox), (lowered(_FOX, _RED), fox | {1: half[1]}),
     ):  # fmt: skip
         told = scores(node)
-        lab.same(sorted(told), sorted(due), f"the ids of {node}")
-        lab.that(all(abs(told[i] - due[i]) < 2e-3 for i in due), f"{due} of {node}", told)
-    lab.that(half[1] < fox[1], "row 1 lower where a negative query finds it", half)
+        lab.same(sorted(told), sorted(due), f"the ids for {node}")
+        lab.that(
+            all(abs(told[i] - due[i]) < 2e-3 for i in due), f"the scores {due} for {node}", told
+        )
+    lab.that(half[1] < fox[1], "a lower score for row 1, which the negative query matches", half)
 
 
 @check("LN-SEARCH-081",
@@ -621,7 +647,7 @@ def best_first(lab: Lab) -> None:
         lab.same(some, every[offset : offset + k], f"the ids for k {k} and offset {offset}")
     for before, due in ((True, every[1:2]), (False, [])):
         some = ids_in_order(lab, table, **foxes, k=1, filter="id <> 1", prefilter=before)
-        lab.same(some, due, f"the best with a filter, prefilter {before}")
+        lab.same(some, due, f"the best rows with a filter and prefilter={before}")
     for terms, more, least, most in (
         ("quartx", {"fuzziness": 1}, 3, 3),
         ("quartx", {"fuzziness": 1, "max_expansions": 2}, 1, 2),
@@ -630,10 +656,10 @@ def best_first(lab: Lab) -> None:
     ):
         asked = tree(match={"terms": terms, "column": "text", **more})
         some = ids_in_order(lab, table, full_text_query=asked)
-        lab.that(least <= len(some) <= most, f"up to {most} ids with {more}", some)
+        lab.that(least <= len(some) <= most, f"at most {most} ids with {more}", some)
     lab.given("InsertIntoTable", stream(pa.table({"id": [9], "text": ["red owl"]})), id=table)
     for fast, due in ((False, [1, 2, 9]), (True, [1, 2])):
         some = ids_in_order(lab, table, full_text_query=text("red"), fast_search=fast)
         (entry,) = lab.ok("ListTableIndices", id=table)["indexes"]
         if entry.get("num_unindexed_rows") == 1 or not fast:
-            lab.same(sorted(some), due, f"the ids with fast_search {fast}")
+            lab.same(sorted(some), due, f"the ids with fast_search={fast}")

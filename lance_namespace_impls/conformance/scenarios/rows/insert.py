@@ -59,7 +59,7 @@ def insert_unknown_mode(lab: Lab) -> None:
 def insert_missing(lab: Lab) -> None:
     table = lab.table_id()
     lab.refused("InsertIntoTable", [4], plain(1), id=table)
-    lab.that(not lab.exists("TableExists", table), "no table to be made", "it is there")
+    lab.that(not lab.exists("TableExists", table), "no table to be created", "it exists")
 
 
 @check("LN-ROWS-INSERT-006",
@@ -76,7 +76,7 @@ def insert_other_schema(lab: Lab) -> None:
 
 @check("LN-ROWS-INSERT-007",
        "InsertIntoTable with a truncated stream fails with code 13 and adds nothing.",
-       "rest.yaml, InsertIntoTable: a body that is no such stream, InvalidInput", "InsertIntoTable",
+       "rest.yaml, InsertIntoTable: a body that is not an Arrow stream, InvalidInput", "InsertIntoTable",
        "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def insert_truncated(lab: Lab) -> None:
     table = lab.new_table()
@@ -184,7 +184,7 @@ _FLAGS = (
 
 @check("LN-ROWS-DECLARED-003",
        "Every write that creates a declared table stores all rows of the request.",
-       "rest.yaml, MergeInsertIntoTable and InsertIntoTable: a table that is declared is made with all rows",
+       "rest.yaml, MergeInsertIntoTable and InsertIntoTable: a declared table is created with all rows",
        "DeclareTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def declared_by_every_write(lab: Lab) -> None:
     writes: list[tuple[str, dict[str, Any]]] = [
@@ -201,15 +201,13 @@ def declared_by_every_write(lab: Lab) -> None:
         made.setdefault(operation, []).append(reply.succeeded)
         lab.that(
             len(set(made[operation])) == 1,
-            f"{operation} to make a declared table whatever else it is asked for, or never",
+            f"{operation} to fill declared tables always or never, whatever its other fields",
             reply.outcome(),
         )
         if reply.succeeded:
             lab.same(lab.ids(table), [1, 2, 3], f"the ids after {operation} with {request}")
             told = lab.maybe("DescribeTable", id=table, check_declared=True)
-            lab.that(
-                told.get("is_only_declared") is not True, "a table that is not only declared", told
-            )
+            lab.that(told.get("is_only_declared") is not True, "a table that has data", told)
 
 
 @check("LN-ROWS-DECLARED-060", "Only adding rows turns a declared table into a table with data.",

@@ -37,7 +37,7 @@ def merge_update(lab: Lab) -> None:
     empty = people(1).set_column(2, "score", pa.array([None], pa.float64()))
     lab.ok("MergeInsertIntoTable", stream(empty), id=table, on="id", when_matched_update_all=True)
     lab.same([row["score"] for row in lab.query(table, filter="id = 1").to_pylist()], [None],
-             "the score that the stream has a null for")  # fmt: skip
+             "the score for which the stream contains null")  # fmt: skip
 
 
 @check("LN-ROWS-MERGE-002", "when_not_matched_insert_all inserts the rows whose keys are new.",
@@ -115,7 +115,7 @@ def merge_no_key(lab: Lab) -> None:
 @check("LN-ROWS-MERGE-013",
        "MergeInsertIntoTable with incompatible columns fails with code 12, 13 or 20 and changes "
        "nothing.",
-       "rest.yaml, MergeInsertIntoTable: columns that do not fit the table; error code 20",
+       "rest.yaml, MergeInsertIntoTable: columns that do not match the table; error code 20",
        "MergeInsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def merge_misfit(lab: Lab) -> None:
     table = lab.new_table(1, 2)
@@ -164,17 +164,17 @@ def several_keys(lab: Lab) -> None:
     source = people(1, 2, 4).set_column(1, "name", [["n1", "n2", "n3"]])
     reply = lab.call("MergeInsertIntoTable", stream(source), id=table, on=["id", "name"], **request)
     if reply.code in (12, 13):
-        raise Skipped(f"MergeInsertIntoTable by several columns: {reply.outcome()}")
+        raise Skipped(f"MergeInsertIntoTable with several key columns: {reply.outcome()}")
     lab.must_succeed(reply)
     found = sorted((row["id"], row["name"]) for row in lab.query(table).to_pylist())
     due = [(1, "n1"), (1, "other"), (2, "n2"), (3, "n3"), (4, "n3")]
-    lab.same(found, due, "the rows: one of another id or another name is no match")
+    lab.same(found, due, "the rows, matched by both id and name,")
 
 
 @check("LN-ROWS-MERGE-012",
        "A merge condition without its flag has no effect or the same effect as with the flag.",
-       "rest.yaml, MergeInsertIntoTableRequest: unused without the flag; the published texts of the two "
-       "conditions: rows are updated or deleted where they hold", "MergeInsertIntoTable",
+       "rest.yaml, MergeInsertIntoTableRequest: unused without the flag; the published "
+       "descriptions of the two conditions: matching rows are updated or deleted", "MergeInsertIntoTable",
        "CreateTable", "QueryTable", level=Level.MAY, capabilities=_TABLES)  # fmt: skip
 def conditions_alone(lab: Lab) -> None:
     table = lab.new_table(1, 2, 3)
@@ -186,7 +186,9 @@ def conditions_alone(lab: Lab) -> None:
     right = [
         {1: name, **rest, 3: "n3", 9: "new"} for name in ("n1", "new") for rest in ({}, {2: "n2"})
     ]
-    lab.that(found in right, "the names by id as without the conditions or with their flags", found)
+    lab.that(
+        found in right, "the names by id, as without the conditions or as with their flags,", found
+    )
 
 
 def _named(name: str, *ids: int) -> pa.Table:
@@ -195,8 +197,8 @@ def _named(name: str, *ids: int) -> pa.Table:
 
 @check("LN-ROWS-MERGE-060",
        "A merge that selects no action changes nothing, and an invalid merge fails with code 13.",
-       "rest.yaml, MergeInsertIntoTableRequest: filters; timeout; a request that chooses no action, of which "
-       "LanceDB's clients expect what the flags say",
+       "rest.yaml, MergeInsertIntoTableRequest: filters; timeout; a request that selects no "
+       "action, for which LanceDB's clients expect the effect of the flags",
        "MergeInsertIntoTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def unreadable_merge(lab: Lab) -> None:
     table, rows = lab.new_table(1, 2), stream(_named("new", 2, 3))
@@ -213,7 +215,11 @@ def unreadable_merge(lab: Lab) -> None:
         if not reply.succeeded:
             lab.must_fail(reply, [13])
         elif (found := ids_and_names(lab, table)) != [(1, "n1"), (2, "n2")]:
-            raise Failed("a merge of no action to be code 13 or do nothing", f"rows {found}", reply)
+            raise Failed(
+                "a merge without an action to fail with code 13 or change nothing",
+                f"rows {found}",
+                reply,
+            )
     for wrong, codes in (
         ({matched: "id > > 1"}, [13]), ({deleted: "id > > 1"}, [13]), ({deleted: "nothing = 1"}, [12, 13]),
         ({matched: "target.nothing = 1"}, [12, 13]), ({"on": "nothing"}, [12, 13]),
@@ -247,7 +253,7 @@ def merged_as_a_whole(lab: Lab) -> None:
         lab.that(answer.get(key) in (None, due), f"{key} {due}", answer)
     lab.same(newest_version(lab, table), before + 1, "the version")
     lab.that(answer.get("version") in (None, before + 1), f"version {before + 1}", answer)
-    lab.same(lab.ids(table, version=before), [1, 2, 3, 4], "the ids of the version before")
+    lab.same(lab.ids(table, version=before), [1, 2, 3, 4], "the ids in the previous version")
 
 
 @check("LN-ROWS-MERGE-063",
@@ -269,7 +275,8 @@ def every_match(lab: Lab) -> None:
 
 @check("LN-ROWS-MERGE-064",
        "use_index does not affect the result of a merge, whichever rows the index covers.",
-       "rest.yaml, the parameter use_index: not its result", "MergeInsertIntoTable", *_READ,
+       "rest.yaml, the parameter use_index, which does not affect the result",
+       "MergeInsertIntoTable", *_READ,
        capabilities=_TABLES)  # fmt: skip
 def merge_by_index(lab: Lab) -> None:
     for index in (True, False):
@@ -281,7 +288,7 @@ def merge_by_index(lab: Lab) -> None:
         rows = stream(_named("new", 1, 2, 5, 7))
         answer = lab.ok("MergeInsertIntoTable", rows, id=table, **_BOTH, use_index=True)
         due = [(1, "new"), (2, "new"), (3, "n3"), (4, "n4"), (5, "new"), (6, "n6"), (7, "new")]
-        lab.same(ids_and_names(lab, table), due, f"the rows, index: {index}")
+        lab.same(ids_and_names(lab, table), due, f"the rows with use_index={index}")
         lab.that(answer.get("num_updated_rows") in (None, 2), "num_updated_rows 2", answer)
 
 

@@ -112,7 +112,7 @@ def odd_numbers(lab: Lab) -> None:
     values = [float("nan"), -0.0, float("inf"), float("-inf")]
     lab.ok("CreateTable", stream(pa.table({"v": pa.array(values, pa.float64())})), id=table)
     found = lab.query(table).column("v").to_pylist()
-    lab.that(found[0] is not None and math.isnan(found[0]), "no number, and not null", found)
+    lab.that(found[0] is not None and math.isnan(found[0]), "NaN, not a number or null", found)
     lab.same(found[1:], values[1:], "the values")
     lab.same(math.copysign(1, found[1]), -1.0, "the sign of zero")
 
@@ -139,7 +139,7 @@ def duplicates(lab: Lab) -> None:
 STREAMS = {
     "empty batches between": [people(), people(1), people(), people(2)],
     "a slice of a longer batch": [people(9, 1, 2, 9).slice(1, 2)],
-    "a batch a row": [people(1), people(2)],
+    "one batch per row": [people(1), people(2)],
 }
 
 
@@ -155,9 +155,9 @@ def batches(lab: Lab) -> None:
         data = sink.getvalue().to_pybytes()
         table = lab.table_id()
         lab.ok("CreateTable", data, id=table)
-        lab.same(lab.ids(table), [1, 2], f"the ids of {what}")
+        lab.same(lab.ids(table), [1, 2], f"the ids in {what}")
         lab.ok("InsertIntoTable", data, id=table)
-        lab.same(lab.ids(table), [1, 1, 2, 2], f"the ids of {what}, added")
+        lab.same(lab.ids(table), [1, 1, 2, 2], f"the ids after adding {what}")
 
 
 @check("LN-VALUE-007", "Columns are matched by name when rows are added.",
@@ -168,7 +168,7 @@ def by_name(lab: Lab) -> None:
     shuffled = people(2).select(["vec", "name", "id", "score"])
     reply = lab.call("InsertIntoTable", stream(shuffled), id=table)
     if reply.code in (13, 20):
-        lab.same(lab.ids(table), [1], "the ids after rows that were refused")
+        lab.same(lab.ids(table), [1], "the ids after rejected rows")
         return
     lab.must_succeed(reply)
     found = {row["id"]: row["name"] for row in lab.query(table).to_pylist()}
@@ -190,7 +190,9 @@ def schema(lab: Lab) -> None:
     shown = (lab.maybe("DescribeTable", id=table, load_detailed_metadata=True).get("schema")) or {}
     found = {f["name"]: f for f in shown.get("fields") or ()}
     lab.same(list(found), ["must", "may"], "the columns")
-    lab.same([found[n]["nullable"] for n in ("must", "may")], [False, True], "which are nullable")
+    lab.same(
+        [found[n]["nullable"] for n in ("must", "may")], [False, True], "which columns are nullable"
+    )
     lab.has(found["must"].get("metadata"), {"unit": "m"}, "the metadata of the column")
 
 
@@ -229,7 +231,7 @@ DETAILS: dict[str, tuple[pa.DataType, dict[str, Any]]] = {
 
 @check("LN-VALUE-012",
        "The type of a column has its length or precision, and no wrong unit or time zone.",
-       "rest.yaml, JsonArrowDataType; wire facts, which have no unit and no time zone",
+       "rest.yaml, JsonArrowDataType; wire facts, which contain no unit and no time zone",
        "CreateTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def details(lab: Lab) -> None:
     for name, (kind, due) in DETAILS.items():
@@ -243,7 +245,7 @@ def details(lab: Lab) -> None:
         found = dict((shown.get("fields") or [{}])[0].get("type") or {})
         for key, value in due.items():
             if found.get(key) is not None or key not in ("unit", "timezone"):
-                lab.same(found.get(key), value, f"{key} of the type of {name}")
+                lab.same(found.get(key), value, f"the {key} of the type of {name}")
 
 
 @check("LN-VALUE-010", "A null in a non-nullable column is rejected and adds nothing.",
@@ -256,7 +258,7 @@ def not_null(lab: Lab) -> None:
     rows = stream(pa.table({"x": pa.array([2, None], pa.int64())}))
     reply = lab.call("InsertIntoTable", rows, id=table)
     if reply.succeeded:
-        raise Failed("rows with a null to be refused", reply.outcome(), reply)
+        raise Failed("rows with a null to be rejected", reply.outcome(), reply)
     lab.must_fail(reply, [12, 13, 20])
     lab.same(lab.count(table), 1, "the number of rows")
 
@@ -347,16 +349,26 @@ def many_rows(lab: Lab) -> None:
     lab.ok("CreateTable", stream(rows, batch_rows=5_000), id=table)
     lab.ok("InsertIntoTable", stream(rows, batch_rows=3_000), id=table)
     found = lab.query(table, k=0).column("id").to_pylist()
-    lab.same(found == [*range(count), *range(count)], True, "whether each row comes once, in order")
+    lab.same(
+        found == [*range(count), *range(count)],
+        True,
+        "whether each row is returned once, in order,",
+    )
     found = lab.query(table, k=count + 10, offset=count - 5).column("id").to_pylist()
-    lab.same(found[:10], [*range(count - 5, count), *range(5)], "the ids where the writes meet")
-    lab.same(lab.count(table, predicate="id >= 8192"), 2 * (count - 8192), "the later rows")
+    lab.same(
+        found[:10],
+        [*range(count - 5, count), *range(5)],
+        "the ids at the boundary between the writes",
+    )
+    lab.same(
+        lab.count(table, predicate="id >= 8192"), 2 * (count - 8192), "the number of later rows"
+    )
     lab.given("CreateTable", plain(column="id"), id=other)
     reply = lab.call("MergeInsertIntoTable", stream(rows, batch_rows=5_000), id=other, on="id",
                      when_not_matched_insert_all=True)  # fmt: skip
     if reply.succeeded:
         lab.same(sorted(lab.query(other, k=0).column("id").to_pylist()) == list(range(count)), True,
-                 "whether each merged row is there once")  # fmt: skip
+                 "whether each merged row exists once")  # fmt: skip
 
 
 _TYPES = (
@@ -396,7 +408,7 @@ def nested_types(lab: Lab) -> None:
             lab.same(str(held.field(what).type), str(each), f"the type of {kind} in {what}")
             depth = 2 if what == "a list of structs" else int(what != "x")
             lab.same(
-                _inner(told[what], depth), told["x"], f"the type of {kind} in {what} as it is told"
+                _inner(told[what], depth), told["x"], f"the described type of {kind} in {what}"
             )
         inner = (told["a struct"].get("fields") or [{}])[0]
         lab.same(
@@ -459,7 +471,7 @@ def outlasting(lab: Lab) -> None:
             lab.same(found.sort_by("key").to_pylist(), due, f"the rows after {operation}")
             parts = [lab.query(table, offset=i, k=1).to_pylist() for i in range(len(due))]
             one_by_one = sorted((row for part in parts for row in part), key=lambda row: row["key"])
-            lab.same(one_by_one, due, f"the rows after {operation}, read one by one")
+            lab.same(one_by_one, due, f"the rows after {operation}, read one at a time")
         for field in given.schema:
             kept = str(found.schema.field(field.name).type).replace("large_", "")
             lab.same(kept, str(field.type).replace("large_", ""), f"the type of {field.name}")

@@ -116,12 +116,12 @@ def write_versions(lab: Lab) -> None:
     for operation, data, request in calls:
         version = lab.ok(operation, data, id=table, **request).get("version")
         if version is not None:
-            lab.that(version > last, f"{operation} to answer a version after {last}", version)
+            lab.that(version > last, f"{operation} to return a version after {last}", version)
             last = version
 
 
 @check("LN-ROWS-UPDATE-060", "An invalid update fails with code 13 and changes nothing.",
-       "rest.yaml, UpdateTable: expression that cannot be read; UpdateTableRequest: entry that is not a pair",
+       "rest.yaml, UpdateTable: an invalid expression; UpdateTableRequest: an entry that is not a pair",
        "UpdateTable", *_ROWS, capabilities=_TABLES)  # fmt: skip
 def unreadable_update(lab: Lab) -> None:
     table = lab.new_table(1, 2)
@@ -151,7 +151,7 @@ def update_counts_matches(lab: Lab) -> None:
     ):  # fmt: skip
         more = {k: v for k, v in (("predicate", predicate), ("properties", sent)) if v}
         answer = lab.ok("UpdateTable", id=table, updates=[["name", "'same'"]], **more)
-        lab.same(answer.get("updated_rows"), due, f"updated_rows of {more}")
+        lab.same(answer.get("updated_rows"), due, f"updated_rows for {more}")
         told = answer.get("properties") or {}
         lab.that(not ({"owner", "why", "who"} - set(sent)) & set(told), f"properties {sent}", told)
         lab.has(told, sent if told else {}, "the properties")
@@ -215,7 +215,7 @@ def delete_answers(lab: Lab) -> None:
         lab.same(answer["version"], described.get("version"), "the version")
 
 
-@check("LN-ROWS-DELETE-007", "A blank predicate is code 13 and deletes nothing.",
+@check("LN-ROWS-DELETE-007", "A blank predicate fails with code 13 and deletes nothing.",
        "rest.yaml, DeleteFromTableRequest: one that is empty or cannot be parsed", "DeleteFromTable",
        *_ROWS, capabilities=_TABLES)  # fmt: skip
 def blank_predicate(lab: Lab) -> None:
@@ -235,8 +235,8 @@ def emptied(lab: Lab) -> None:
         whole = lab.query(table).schema
         lab.ok("DeleteFromTable", id=table, predicate=predicate)
         found = lab.query(table)
-        lab.same((found.num_rows, found.schema), (0, whole), "the rows and columns that are left")
-        lab.same(search(lab, table), [], "what a search finds")
+        lab.same((found.num_rows, found.schema), (0, whole), "the remaining rows and columns")
+        lab.same(search(lab, table), [], "the rows that a search finds")
         answer = lab.ok("UpdateTable", id=table, updates=[["name", "'x'"]])
         lab.same(answer.get("updated_rows"), 0, "updated_rows")
         lab.given("InsertIntoTable", stream(people(4)), id=table)

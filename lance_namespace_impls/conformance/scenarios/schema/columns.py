@@ -18,7 +18,9 @@ from .fixtures import on_side, structs
 
 _COLUMNS = "rest.yaml, the column operations"
 _CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
-_COLUMN_CODES = f"{_CODES}; the published texts of the fields: InvalidInput or TableColumnNotFound"
+_COLUMN_CODES = (
+    f"{_CODES}; the published descriptions of the fields: InvalidInput or TableColumnNotFound"
+)
 _TABLES = ["tables"]
 ALL = list(PEOPLE)
 _ALTERATIONS: tuple[dict[str, Any], ...] = (
@@ -73,7 +75,11 @@ def drop_columns(lab: Lab) -> None:
 def drop_missing(lab: Lab) -> None:
     table = lab.new_table()
     lab.refused("AlterTableDropColumns", NO_COLUMN, id=table, columns=["name", "nothing"])
-    lab.that("name" in lab.query(table).column_names, "no column to be dropped", "name is gone")
+    lab.that(
+        "name" in lab.query(table).column_names,
+        "no column to be dropped",
+        "the column name was dropped",
+    )
 
 
 @check("LN-COLUMN-005", "AlterTableAlterColumns renames a column and keeps its values.", _COLUMNS,
@@ -183,7 +189,7 @@ def column_versions(lab: Lab) -> None:
     last = 1
     for operation, request in calls:
         version = lab.ok(operation, id=table, **request).get("version") or 0
-        lab.that(version > last, f"{operation} to answer a version after {last}", version)
+        lab.that(version > last, f"{operation} to return a version after {last}", version)
         last = version
 
 
@@ -197,7 +203,7 @@ def nullable(lab: Lab) -> None:
     strict = pa.schema([pa.field("x", pa.int64(), nullable=False)])
     lab.ok("CreateTable", stream(pa.table({"x": [1]}, schema=strict)), id=table)
     lab.ok("AlterTableAlterColumns", id=table, alterations=[{"path": "x", "nullable": True}])
-    lab.same(fields(lab, table)["x"]["nullable"], True, "whether x may hold nulls")
+    lab.same(fields(lab, table)["x"]["nullable"], True, "whether x is nullable")
     lab.ok("InsertIntoTable", stream(pa.table({"x": pa.array([None], pa.int64())})), id=table)
     lab.same(lab.count(table), 2, "the number of rows")
     lab.refused(
@@ -223,13 +229,15 @@ def others_stay(lab: Lab) -> None:
     sums = [
         None if s is None else s + i for i, s in zip(ALL, before["score"].to_pylist(), strict=True)
     ]
-    lab.same(found.column("sum").to_pylist(), sums, "the sums, null where score is null")
+    lab.same(found.column("sum").to_pylist(), sums, "the sums, null if score is null")
     lab.same(set(found.column("one").to_pylist()), {1}, "the constant")
     lab.ok("AlterTableDropColumns", id=table, columns=["sum", "score"])
     found = lab.query(table)
     lab.same(found.column_names, ["id", "label", "vec", "one"], "the columns")
     lab.same(found.column("vec").to_pylist(), before.column("vec").to_pylist(), "the vectors")
-    lab.same(lab.query(table, version=1).column_names, before.column_names, "those of version 1")
+    lab.same(
+        lab.query(table, version=1).column_names, before.column_names, "the columns in version 1"
+    )
 
 
 @check("LN-COLUMN-013",
@@ -263,7 +271,7 @@ def several(lab: Lab) -> None:
     lab.maybe("AlterTableAlterColumns", id=table, alterations=[{"path": "s.u", "rename": "w"}])
     found = lab.query(table)
     lab.same(found.column("s").to_pylist(), [{"w": 1, "v": 2}, {"w": 3, "v": 4}], "the structs")
-    lab.same(found.column("two").to_pylist(), ["x", "y"], "the values of two")
+    lab.same(found.column("two").to_pylist(), ["x", "y"], "the values of the column two")
 
 
 @check("LN-COLUMN-015",
@@ -308,9 +316,9 @@ def altered_in_all(lab: Lab) -> None:
             continue
         lab.must_succeed(reply)
         held = fields(lab, table)
-        lab.that("key" in held and "id" not in held, "id to be called key", sorted(held))
+        lab.that("key" in held and "id" not in held, "id to be renamed to key", sorted(held))
         if "nullable" in change:
-            lab.same(held["key"].get("nullable"), False, "whether key may hold nulls")
+            lab.same(held["key"].get("nullable"), False, "whether key is nullable")
         if "data_type" in change:
             lab.same(held["key"]["type"]["type"], "int32", "the type of key")
 
@@ -328,7 +336,7 @@ def _at(found: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 @check("LN-COLUMN-021", "An alteration changes only the attributes of a column that it names.",
-       "rest.yaml, AlterColumnsEntry: what is left out stays as it is", "AlterTableAlterColumns",
+       "rest.yaml, AlterColumnsEntry: omitted attributes stay unchanged", "AlterTableAlterColumns",
        "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def kept(lab: Lab) -> None:
     inner = pa.field("x", pa.int64(), metadata={"unit": "m"})
@@ -357,7 +365,7 @@ def kept(lab: Lab) -> None:
             if "data_type" in change:
                 due["type"] = {**old["type"], **change["data_type"]}
             lab.same(new, due, f"{path} after {change}")
-            lab.same(after["other"], before["other"], f"another column after {path} got {change}")
+            lab.same(after["other"], before["other"], f"another column after {change} on {path}")
 
 
 def state(lab: Lab, table: list[str]) -> Any:
@@ -398,7 +406,7 @@ def wrong_changes(lab: Lab) -> None:
                 absent = NO_NEW_COLUMN if key == "new_columns" else NO_COLUMN
                 codes = absent if code == 12 else (code,)
                 lab.must_fail(reply, codes if wrong is not right else (13, 20))
-        lab.same(state(lab, table), before, f"columns and rows after {operation} was refused")
+        lab.same(state(lab, table), before, f"the columns and rows after the rejected {operation}")
 
 
 def add(lab: Lab, table: list[str], of: dict[str, Any] | None = None, **new: str) -> None:
@@ -466,7 +474,11 @@ def types(lab: Lab) -> None:
         if reply.code in (0, 13, 20):
             continue
         after = on_line(lab, table, side)
-        lab.same(ordered(after), ordered(before), f"the rows after {column} became {kind}")
+        lab.same(
+            ordered(after),
+            ordered(before),
+            f"the rows after the type of {column} changed to {kind}",
+        )
         lab.same(str(after.schema.field(column).type), due, f"the type of {column}")
     strict = [{"path": "must", "nullable": False}]
     lab.maybe("AlterTableAlterColumns", id=table, alterations=strict, **side)
@@ -474,7 +486,7 @@ def types(lab: Lab) -> None:
     codes = [0, 13, 20] if side else [13, 20]
     lab.refused("InsertIntoTable", codes, stream(rows), id=table, **side)
     if side:
-        lab.same(fields(lab, table), main, "the columns of the main line")
+        lab.same(fields(lab, table), main, "the columns on the main branch")
 
 
 @check("LN-COLUMN-064",
@@ -504,7 +516,7 @@ def expressions(lab: Lab) -> None:
     lab.ok("AlterTableAlterColumns", id=table, alterations=[{"path": "big", "rename": "label"}])
     add(lab, table, half="id * 10", big="'new'")
     row = lab.query(table, filter="label = 'N4'").to_pylist()[0]
-    lab.same([row[key] for key in ("half", "label", "big")], [40, "N4", "new"], "the row of 4")
+    lab.same([row[key] for key in ("half", "label", "big")], [40, "N4", "new"], "the row with id 4")
 
 
 @check("LN-COLUMN-065",
@@ -525,6 +537,6 @@ def functions(lab: Lab) -> None:
             lab.that({"fine", "x"} <= {*fields(lab, table)}, "the new columns", fields(lab, table))
             return
         lab.must_fail(reply, codes)
-        lab.same(state(lab, table), before, f"columns and rows after {operation} was refused")
+        lab.same(state(lab, table), before, f"the columns and rows after the rejected {operation}")
     view = {"id": lab.table_id(), "kind": "udtf", "source_query": "q", "output_schema": "s"}
     lab.refused("CreateMaterializedView", [0, 13], **view)

@@ -24,7 +24,9 @@ from ...rows import PEOPLE, people, stream
 
 _INDEX = "rest.yaml, the index operations"
 _CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
-_COLUMN_CODES = f"{_CODES}; the published texts of the fields: InvalidInput or TableColumnNotFound"
+_COLUMN_CODES = (
+    f"{_CODES}; the published descriptions of the fields: InvalidInput or TableColumnNotFound"
+)
 _TABLES = ["tables"]
 ALL = list(PEOPLE)
 _INDEX_DROPS = "rest.yaml, the index operations; DropTable: indexes, tags and branches included"
@@ -147,15 +149,15 @@ def covered(lab: Lab) -> None:
     found = lab.ok("ListTableIndices", id=table).get("indexes") or []
     lab.same(len(found), 1, "the number of indices")
     entry = found[0]
-    lab.that(entry.get("num_indexed_rows") in (None, len(ALL)), "10 rows covered", entry)
-    lab.that(entry.get("num_unindexed_rows") in (None, 2), "2 rows not covered", entry)
+    lab.that(entry.get("num_indexed_rows") in (None, len(ALL)), "10 indexed rows", entry)
+    lab.that(entry.get("num_unindexed_rows") in (None, 2), "2 unindexed rows", entry)
     reply = lab.call("DescribeTableIndexStats", id=table, index_name="by_id")
     if reply.succeeded and None not in (*coverage(entry), *coverage(reply.answer or {})):
         lab.same(coverage(reply.answer or {}), coverage(entry), "the coverage")
 
 
 @check("LN-INDEX-018", "Dropping a column drops its index and keeps the others.",
-       "rest.yaml, IndexContent: the columns the index is on; AlterTableDropColumns",
+       "rest.yaml, IndexContent: the indexed columns; AlterTableDropColumns",
        "ListTableIndices", "CreateTableScalarIndex", "AlterTableDropColumns", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def goes_with_column(lab: Lab) -> None:
@@ -193,7 +195,7 @@ def unknown_kind(lab: Lab) -> None:
 
 
 @check("LN-INDEX-021", "ListTableIndices reports the new name of an indexed column after a rename.",
-       "rest.yaml, IndexContent: names of the columns the index is on; AlterTableAlterColumns",
+       "rest.yaml, IndexContent: names of the indexed columns; AlterTableAlterColumns",
        "ListTableIndices", "CreateTableScalarIndex", "AlterTableAlterColumns", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def index_of_renamed(lab: Lab) -> None:
@@ -215,15 +217,15 @@ def contents(lab: Lab) -> None:
     lab.same(sorted(found), ["one", "two"], "the indices")
     for name, kind, column in (("one", "BTREE", "id"), ("two", "BITMAP", "name")):
         entry, stats = found[name], lab.maybe("DescribeTableIndexStats", id=table, index_name=name)
-        lab.same(list(entry["columns"]), [column], f"the columns of {name}")
+        lab.same(list(entry["columns"]), [column], f"the columns of the index {name}")
         lab.that(len(entry["index_uuid"]) >= 32, "a UUID", entry)
         for answer in (entry, stats):
             if answer.get("index_type") is not None:
                 lab.same(answer["index_type"].upper().replace("_", ""), kind, f"the type of {name}")
             if answer.get("num_indexed_rows") is not None:
-                lab.same(answer["num_indexed_rows"], 10, f"the indexed rows of {name}")
+                lab.same(answer["num_indexed_rows"], 10, f"the number of indexed rows in {name}")
             if answer.get("num_unindexed_rows") is not None:
-                lab.same(answer["num_unindexed_rows"], 0, f"the other rows of {name}")
+                lab.same(answer["num_unindexed_rows"], 0, f"the number of unindexed rows in {name}")
 
 
 @check("LN-INDEX-014",
@@ -236,12 +238,12 @@ def indexed_rows(lab: Lab) -> None:
     lab.ok("CreateTableScalarIndex", id=table, column="name", index_type="BTREE", name="by_name")
     lab.same(lab.ids(table, filter="name = 'n3'"), [3], "the ids")
     lab.given("InsertIntoTable", stream(people(11)), id=table)
-    lab.same(lab.ids(table, filter="name = 'n11'"), [11], "a row that came after the index")
+    lab.same(lab.ids(table, filter="name = 'n11'"), [11], "a row added after the index was created")
     lab.given("UpdateTable", id=table, predicate="id = 3", updates=[["name", "'new'"]])
-    lab.same(lab.ids(table, filter="name = 'n3'"), [], "the ids of a name that is gone")
-    lab.same(lab.ids(table, filter="name = 'new'"), [3], "the ids of the new name")
+    lab.same(lab.ids(table, filter="name = 'n3'"), [], "the ids for a name that no longer exists")
+    lab.same(lab.ids(table, filter="name = 'new'"), [3], "the ids for the new name")
     lab.given("DeleteFromTable", id=table, predicate="id = 4")
-    lab.same(lab.ids(table, filter="name = 'n4'"), [], "the ids of a deleted row")
+    lab.same(lab.ids(table, filter="name = 'n4'"), [], "the ids for a deleted row")
     lab.same(
         list(lab.ok("ListTableIndices", id=other).get("indexes") or ()), [], "another's indices"
     )
@@ -277,10 +279,10 @@ def unnamed(lab: Lab) -> None:
     found = lab.ok("ListTableIndices", id=table).get("indexes") or ()
     shown = {tuple(entry["columns"]): entry["index_name"] for entry in found}
     lab.same(sorted(shown), [("id",), ("name",)], "the columns with an index")
-    lab.same(len(set(shown.values())), 2, "the number of names")
+    lab.same(len(set(shown.values())), 2, "the number of distinct names")
     lab.ok("DropTableIndex", id=table, index_name=shown["id",])
     left = [list(e["columns"]) for e in lab.ok("ListTableIndices", id=table).get("indexes") or ()]
-    lab.same(left, [["name"]], "what is left")
+    lab.same(left, [["name"]], "the columns of the remaining indices")
 
 
 @check("LN-INDEX-023",
@@ -352,8 +354,8 @@ def languages(lab: Lab) -> None:
 
 
 @check("LN-INDEX-061",
-       "An index type that does not suit its column is code 13; settings of other types"
-       " are ignored.",
+       "An index type that does not suit its column fails with code 13; settings of other types "
+       "are ignored.",
        _INDEX_REQUEST, *_INDICES, "QueryTable", capabilities=_TABLES)  # fmt: skip
 def unsuited(lab: Lab) -> None:
     table = lab.new_table()
@@ -382,7 +384,11 @@ def unsuited(lab: Lab) -> None:
     lab.same(sorted(before.values()), [["id"], ["name"], ["vec"]], "the columns with an index")
     for _ in range(2):
         reply = lab.call("CreateTableIndex", id=table, column="id", index_type="BITMAP")
-        lab.that(reply.code in (None, 7), "an index, or code 7", reply.outcome())
+        lab.that(
+            reply.code in (None, 7),
+            "CreateTableIndex to succeed or fail with code 7",
+            reply.outcome(),
+        )
         built(lab, table)
         lab.has(listed(), before, "the indices")
         before = listed()
@@ -407,9 +413,15 @@ def index_distance(lab: Lab) -> None:
         told = lab.ok("DescribeTableIndexStats", id=table, index_name="near").get("distance_type")
         lab.same((told or kind or "l2").lower(), kind or "l2", "distance_type")
         for of, order in (({}, due), ({"distance_type": "l2"}, l2), ({"version": 1}, l2)):
-            lab.same(ids_in_order(lab, table, **near, **of), order, f"the nearest by {kind}, {of}")
+            lab.same(
+                ids_in_order(lab, table, **near, **of),
+                order,
+                f"the nearest rows by {kind} with {of}",
+            )
         lab.ok("DropTableIndex", id=table, index_name="near")
-        lab.same(ids_in_order(lab, table, **near), l2, "the nearest where the index is gone")
+        lab.same(
+            ids_in_order(lab, table, **near), l2, "the nearest rows after the index is dropped"
+        )
 
 
 @check("LN-INDEX-063", "An index is created, described and dropped on the specified branch.",
@@ -434,7 +446,11 @@ def on_branches(lab: Lab) -> None:
             lab.must_succeed(reply)
             covered, rest = coverage(reply.answer or {})
             if covered is not None and rest is not None:
-                lab.same(covered + rest, rows, f"the rows of the index {name} {of}, covered or not")
+                lab.same(
+                    covered + rest,
+                    rows,
+                    f"the total number of indexed and unindexed rows of the index {name} with {of}",
+                )
 
     reply = lab.call("DescribeTableIndexStats", id=table, index_name="both", **_SIDE)
     if reply.code != 6:
@@ -443,7 +459,7 @@ def on_branches(lab: Lab) -> None:
     told("both", 10, 6)
     reply = lab.call("DropTableIndex", id=table, index_name="both", **_SIDE)
     if reply.code in (0, 13):
-        raise Skipped(f"DropTableIndex of a branch: {reply.outcome()}")
+        raise Skipped(f"DropTableIndex on a branch: {reply.outcome()}")
     lab.must_fail(reply, [6])
     more = {"column": "name", "index_type": "BTREE", "name": "aside"}
     lab.maybe("CreateTableIndex", id=table, **more, **_SIDE)

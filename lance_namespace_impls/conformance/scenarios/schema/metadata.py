@@ -11,7 +11,9 @@ from ...table_state import fields
 from .fixtures import on_side, structs
 
 _CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
-_COLUMN_CODES = f"{_CODES}; the published texts of the fields: InvalidInput or TableColumnNotFound"
+_COLUMN_CODES = (
+    f"{_CODES}; the published descriptions of the fields: InvalidInput or TableColumnNotFound"
+)
 _TABLES = ["tables"]
 _METADATA = ("UpdateFieldMetadata", "UpdateTableSchemaMetadata", "DescribeTable", "CreateTable")
 _PLAIN = {"name": "fine", "expression": "1"}
@@ -23,9 +25,9 @@ _PLAIN = {"name": "fine", "expression": "1"}
 def schema_metadata(lab: Lab) -> None:
     table = lab.new_table()
     answer = lab.ok("UpdateTableSchemaMetadata", id=table, metadata={"a": "1", "ünï": "x y"})
-    lab.has(answer.get("metadata"), {"a": "1", "ünï": "x y"}, "the answer's metadata")
+    lab.has(answer.get("metadata"), {"a": "1", "ünï": "x y"}, "the metadata in the response")
     described = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
-    lab.has((described.get("schema") or {}).get("metadata"), {"a": "1"}, "the schema's metadata")
+    lab.has((described.get("schema") or {}).get("metadata"), {"a": "1"}, "the schema metadata")
 
 
 @check("LN-METADATA-002", "UpdateFieldMetadata sets the metadata of one column and of no other.",
@@ -37,11 +39,11 @@ def field_metadata(lab: Lab) -> None:
         "UpdateFieldMetadata", id=table, updates=[{"path": "name", "metadata": {"unit": "none"}}]
     )
     if answer.get("fields"):
-        lab.has(answer["fields"].get("name"), {"unit": "none"}, "the answer's metadata")
+        lab.has(answer["fields"].get("name"), {"unit": "none"}, "the metadata in the response")
     described = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
     fields = {f["name"]: f for f in (described.get("schema") or {}).get("fields") or ()}
-    lab.has(fields["name"].get("metadata"), {"unit": "none"}, "the column's metadata")
-    lab.that(not fields["id"].get("metadata"), "no metadata of other columns", fields["id"])
+    lab.has(fields["name"].get("metadata"), {"unit": "none"}, "the metadata of the column")
+    lab.that(not fields["id"].get("metadata"), "no metadata on other columns", fields["id"])
 
 
 @check("LN-METADATA-003", "UpdateFieldMetadata of a missing column fails with code 12 or 13.",
@@ -65,8 +67,8 @@ def several_fields(lab: Lab) -> None:
     for path, metadata in due.items():
         lab.has(found.get(path), metadata, f"the metadata of {path}")
         if answer.get("fields"):
-            lab.has(answer["fields"].get(path), metadata, f"the answer's metadata of {path}")
-    lab.that(not found.get("score"), "no metadata of another field", found)
+            lab.has(answer["fields"].get(path), metadata, f"the returned metadata of {path}")
+    lab.that(not found.get("score"), "no metadata on another field", found)
 
 
 @check("LN-METADATA-004",
@@ -98,9 +100,7 @@ def metadata(lab: Lab) -> None:
         answers.append(nothing.answer or {})
     for answer in answers:
         found = answer.get("metadata", answer)
-        lab.same(
-            {k: found.get(k) for k in "ab"}, {"a": "1", "b": "3"}, "the metadata of the schema"
-        )
+        lab.same({k: found.get(k) for k in "ab"}, {"a": "1", "b": "3"}, "the schema metadata")
     for given, more in (({"a": "1", "b": "2"}, {}), ({"c": "3"}, {"replace": True})):
         lab.maybe(
             "UpdateFieldMetadata", id=table, updates=[{"path": "id", "metadata": given, **more}]
@@ -108,7 +108,11 @@ def metadata(lab: Lab) -> None:
     held = fields(lab, table)
     lab.same({k: (held["id"].get("metadata") or {}).get(k) for k in "abc"},
              {"a": None, "b": None, "c": "3"}, "the metadata of the column")  # fmt: skip
-    lab.that(not {"a", "b", "c"} & set(held["name"].get("metadata") or ()), "none on another", held)
+    lab.that(
+        not {"a", "b", "c"} & set(held["name"].get("metadata") or ()),
+        "no metadata on another column",
+        held,
+    )
 
 
 @check("LN-METADATA-007",
@@ -126,7 +130,7 @@ def all_metadata(lab: Lab) -> None:
             "UpdateFieldMetadata", id=table, updates=[{"path": "id", "metadata": given}]
         )
         if (answer.get("fields") or {}).get("id") is None:
-            raise Skipped("the answer holds no metadata")
+            raise Skipped("the response contains no metadata")
         lab.same(answer["fields"]["id"], due, f"the metadata after {given}")
 
 
@@ -153,7 +157,7 @@ def outlasting(lab: Lab) -> None:
     lab.ok("UpdateFieldMetadata", id=table, updates=updates)
     due = {"origin": "kit", "by": "b", "empty": ""}
     answer = lab.ok("UpdateTableSchemaMetadata", id=table, metadata={"by": "b", "empty": ""})
-    lab.has(answer.get("metadata"), due, "the metadata that is answered")
+    lab.has(answer.get("metadata"), due, "the returned metadata")
     merge = {"on": "id", "when_matched_update_all": True, "when_not_matched_insert_all": True}
     for operation, rows, request in (
         ("InsertIntoTable", people(4), {}), ("MergeInsertIntoTable", people(4, 5), merge),
@@ -166,7 +170,11 @@ def outlasting(lab: Lab) -> None:
             told = {name: field.get("metadata") for name, field in fields(lab, table).items()}
             lab.has(told, of, f"the metadata of the columns after {operation}")
             described = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
-            lab.has((described.get("schema") or {}).get("metadata"), due, f"that after {operation}")
+            lab.has(
+                (described.get("schema") or {}).get("metadata"),
+                due,
+                f"the schema metadata after {operation}",
+            )
 
 
 @check("LN-METADATA-061",
@@ -189,12 +197,12 @@ def entries(lab: Lab) -> None:
         lab.same(answer.get("version"), told.get("version"), "the version")
         if answer.get("fields"):
             found = [answer["fields"].get(path) for path, *_ in asked]
-            lab.same(found, due, f"the answer to {asked}")
+            lab.same(found, due, f"the response to {asked}")
         columns = {f["name"]: f for f in (told.get("schema") or {}).get("fields") or ()}
         columns["s.u"] = columns["s"]["type"]["fields"][0]
         kept = [columns[path].get("metadata") or {} for path, *_ in asked]
         lab.same(kept, due, f"the metadata after {asked}")
     answer = lab.maybe("UpdateTableSchemaMetadata", id=table, metadata={"side": "1"}, **side)
-    lab.has(answer.get("metadata"), {"origin": "kit", "side": "1"}, "the metadata of the schema")
+    lab.has(answer.get("metadata"), {"origin": "kit", "side": "1"}, "the schema metadata")
     now = lab.ok("DescribeTable", **whole) if side else main
-    lab.has(now, {key: main.get(key) for key in ("version", "schema")}, "the main line")
+    lab.has(now, {key: main.get(key) for key in ("version", "schema")}, "the main branch")

@@ -40,7 +40,7 @@ def alter_answers(lab: Lab) -> None:
         "AlterTable", id=identifier, set_properties={"owner": "bob"}, unset_properties=["note"]
     )
     found = answer.get("properties") or {}
-    lab.has(found, {"owner": "bob"}, "the answer's properties")
+    lab.has(found, {"owner": "bob"}, "the properties in the response")
     lab.that("note" not in found, "no property that was removed", found)
 
 

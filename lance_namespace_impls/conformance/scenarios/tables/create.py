@@ -33,7 +33,7 @@ _EVERY_MODE = ("Create", "ExistOk", "Overwrite")
 def create(lab: Lab) -> None:
     identifier = lab.table_id()
     lab.ok("CreateTable", plain(1, 2, 3), id=identifier)
-    lab.that(lab.exists("TableExists", identifier), "the table to be there", "it is not")
+    lab.that(lab.exists("TableExists", identifier), "the table to exist", "it does not exist")
 
 
 @check("LN-TABLE-CREATE-002", "CreateTable stores the rows of its body.", _CREATE, "CreateTable",
@@ -95,7 +95,7 @@ def overwrite(lab: Lab) -> None:
 def unknown_mode(lab: Lab) -> None:
     identifier = lab.table_id()
     lab.refused("CreateTable", [13], plain(1), id=identifier, mode="sometimes")
-    lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
+    lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it exists")
 
 
 @check("LN-TABLE-CREATE-009",
@@ -105,7 +105,7 @@ def without_parent(lab: Lab) -> None:
     identifier = missing_namespace_table(lab)
     lab.refused("CreateTable", [1], plain(1), id=identifier)
     there = lab.exists("NamespaceExists", identifier[:-1])
-    lab.that(not there, "no namespace made on the way", "it is there")
+    lab.that(not there, "no namespace created as a side effect", "it exists")
 
 
 @check("LN-TABLE-CREATE-010",
@@ -115,7 +115,7 @@ def not_arrow(lab: Lab) -> None:
     for body in (b"x,y\n1,2\n", b"not arrow at all, but long enough to look like something"):
         identifier = lab.table_id()
         lab.refused("CreateTable", [13], body, id=identifier)
-        lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
+        lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it exists")
 
 
 @check("LN-TABLE-CREATE-011", "A truncated stream is rejected and creates nothing.", _ARROW,
@@ -124,7 +124,7 @@ def truncated(lab: Lab) -> None:
     whole = stream(people(*range(200)), batch_rows=50)
     identifier = lab.table_id()
     lab.refused("CreateTable", [13], whole[: len(whole) * 2 // 3], id=identifier)
-    lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
+    lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it exists")
 
 
 @check("LN-TABLE-CREATE-012",
@@ -142,11 +142,11 @@ def schema_only(lab: Lab) -> None:
     for table in tables:
         lab.same(lab.count(table), 0, "the number of rows")
         told = lab.maybe("DescribeTable", id=table, check_declared=True)
-        lab.that(
-            told.get("is_only_declared") is not True, "a table that is not only declared", told
-        )
+        lab.that(told.get("is_only_declared") is not True, "a table that has data", told)
         found = lab.walk("ListTables", "tables", id=table[:-1], include_declared=False)
-        lab.that(table[-1] in found, "a table without rows among those with data", found[-5:])
+        lab.that(
+            table[-1] in found, "the empty table in the listing without declared tables", found[-5:]
+        )
 
 
 @check("LN-TABLE-CREATE-013", "All batches of a stream are stored.", _ARROW, "CreateTable",
@@ -155,7 +155,7 @@ def many_batches(lab: Lab) -> None:
     identifier = lab.table_id()
     lab.ok("CreateTable", stream(people(*range(1, 101)), batch_rows=7), id=identifier)
     lab.same(lab.count(identifier), 100, "the number of rows")
-    lab.same(lab.count(identifier, predicate="id > 93"), 7, "the rows of the last batches")
+    lab.same(lab.count(identifier, predicate="id > 93"), 7, "the rows in the last batches")
 
 
 @check("LN-TABLE-CREATE-014", "A dictionary-encoded column is stored with its values.", _ARROW,
@@ -178,7 +178,11 @@ def compressed(lab: Lab) -> None:
         if reply.code == 13:
             lab.maybe("CreateTable", stream(people(1), compression=codec), id=identifier)
         lab.must_succeed(reply)
-        lab.same(lab.count(identifier, predicate="id = 50"), 1, f"the rows of id 50 with {codec}")
+        lab.same(
+            lab.count(identifier, predicate="id = 50"),
+            1,
+            f"the row with id 50, compressed with {codec}",
+        )
 
 
 @check("LN-TABLE-CREATE-016", "CreateTable returns the location of the table.",
@@ -201,7 +205,7 @@ def version(lab: Lab) -> None:
 
 
 @check("LN-TABLE-CREATE-018", "CreateTable fills a declared table.",
-       "rest.yaml, CreateTable: a table that is declared and has no data yet is filled",
+       "rest.yaml, CreateTable: a declared table without data is filled",
        "CreateTable", "DeclareTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
 def fills_declared(lab: Lab) -> None:
     table = lab.new_declared()
@@ -211,7 +215,7 @@ def fills_declared(lab: Lab) -> None:
     if reply.code == 0:
         lab.must_succeed(reply)
     if not reply.succeeded:
-        raise Failed("a declared table to be filled", reply.outcome(), reply)
+        raise Failed("the declared table to be filled", reply.outcome(), reply)
     lab.same(lab.count(table), 2, "the number of rows")
 
 
@@ -229,8 +233,8 @@ def properties(lab: Lab) -> None:
        capabilities=["tables"])  # fmt: skip
 def separate(lab: Lab) -> None:
     first, second = lab.new_table(1, 2), lab.new_table(3)
-    lab.same(lab.ids(first), [1, 2], "the ids of the first table")
-    lab.same(lab.ids(second), [3], "the ids of the second table")
+    lab.same(lab.ids(first), [1, 2], "the ids in the first table")
+    lab.same(lab.ids(second), [3], "the ids in the second table")
 
 
 @check("LN-TABLE-CREATE-021", "Values of common types are read back unchanged.", _ARROW,
@@ -265,13 +269,13 @@ def types(lab: Lab) -> None:
 def same_name_elsewhere(lab: Lab) -> None:
     first, second, name = place_for_tables(lab), place_for_tables(lab), lab.ledger.fresh()
     if first == second:
-        raise Skipped("one namespace alone holds tables")
+        raise Skipped("only one namespace can contain tables")
     lab.ok("CreateTable", plain(1, 2), id=[*first, name])
     lab.ok("CreateTable", plain(3), id=[*second, name])
-    lab.same(lab.count([*first, name]), 2, "the number of rows of the first table")
-    lab.same(lab.count([*second, name]), 1, "the number of rows of the second table")
+    lab.same(lab.count([*first, name]), 2, "the number of rows in the first table")
+    lab.same(lab.count([*second, name]), 1, "the number of rows in the second table")
     lab.ok("DropTable", id=[*first, name])
-    lab.same(lab.count([*second, name]), 1, "the number of rows of the table that stays")
+    lab.same(lab.count([*second, name]), 1, "the number of rows in the remaining table")
 
 
 @check("LN-TABLE-CREATE-027",
@@ -344,7 +348,7 @@ def again(lab: Lab) -> None:
 
 @check("LN-TABLE-CREATE-026",
        "CreateTable with mode Overwrite drops the existing rows and indices.",
-       f"{_MODES}: what is there is dropped, a new one made; rest.yaml, CreateTable",
+       f"{_MODES}: the existing table is dropped and a new one is created; rest.yaml, CreateTable",
        "CreateTable", "CreateTableTag", "ListTableTags", "CreateTableScalarIndex",
        "ListTableIndices", level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip
 def overwritten_rows_and_indices(lab: Lab) -> None:
@@ -369,7 +373,7 @@ def twice_the_name(lab: Lab) -> None:
 
 @check("LN-TABLE-CREATE-030",
        "CreateTable with mode Overwrite also replaces a table that has tags, branches and indices.",
-       "rest.yaml, CreateTable: rows, schema and properties give way to the new ones", "CreateTable",
+       "rest.yaml, CreateTable: rows, schema and properties are replaced by the new ones", "CreateTable",
        "QueryTable", capabilities=_TABLES)  # fmt: skip
 def overwrite_named(lab: Lab) -> None:
     table = lab.new_table()
@@ -382,7 +386,7 @@ def overwrite_named(lab: Lab) -> None:
 
 @check("LN-TABLE-CREATE-061",
        "Rows that cannot be stored leave an existing table unchanged and create no new table.",
-       "rest.yaml, CreateTable: a schema that Lance cannot store, a body that is no such stream",
+       "rest.yaml, CreateTable: a schema that Lance cannot store, a body that is not an Arrow stream",
        "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def not_stored(lab: Lab) -> None:
     whole = stream(people(*range(200)), batch_rows=20)
@@ -414,7 +418,7 @@ def exist_ok_describes_the_table(lab: Lab) -> None:
         now = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
         for key in ("version", "properties", "location"):
             found = answer.get(key) or told.get(key), now.get(key)
-            lab.same(found, (told.get(key),) * 2, f"{key} that is answered, and that is described,")
+            lab.same(found, (told.get(key),) * 2, f"the {key} in the response and in DescribeTable")
 
 
 @check("LN-TABLE-CREATE-064",
@@ -432,7 +436,7 @@ def answers_describe_the_table(lab: Lab) -> None:
         told = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
         for key in ("version", "properties"):
             if answer.get(key) is not None and told.get(key) is not None:
-                lab.same(answer[key], told[key], f"{key} answered in mode {mode}")
+                lab.same(answer[key], told[key], f"the {key} returned in mode {mode}")
         lab.given("InsertIntoTable", stream(people(2)), id=table)
 
 
@@ -447,18 +451,20 @@ def overwritten_with_branches(lab: Lab) -> None:
         "version"
     )
     versions = version_numbers(lab, table, descending=True)
-    lab.that(version in (None, versions[0]), "the newest version in the answer", version)
-    lab.same(lab.ids(table, version=versions[0]), [11], "the ids of the newest version")
+    lab.that(version in (None, versions[0]), "the newest version in the response", version)
+    lab.same(lab.ids(table, version=versions[0]), [11], "the ids in the newest version")
     for number in {1, 2} & set(versions[1:]):
-        lab.same(lab.ids(table, version=number), [1, 2, 3], f"the ids of version {number}")
+        lab.same(lab.ids(table, version=number), [1, 2, 3], f"the ids in version {number}")
     for tag in (lab.call("ListTableTags", id=table).answer or {}).get("tags") or ():
         held = lab.ok("GetTableTagVersion", id=table, tag=tag)["version"]
-        lab.that(held in versions[1:], f"the tag {tag} to go with its version", versions)
+        lab.that(
+            held in versions[1:], f"the tag {tag} to be deleted together with its version", versions
+        )
     listed = lab.ok("ListTableBranches", id=table).get("branches") or {}
     for name, number in (("side", 10), ("other", 11)):
         if name in listed:
-            lab.same(branch_ids(lab, table, name), [1, 2, 3, number], f"the ids of {name}")
+            lab.same(branch_ids(lab, table, name), [1, 2, 3, number], f"the ids in {name}")
             continue
         lab.refused("CountTableRows", [0, 11], id=table, branch=name)
         lab.ok("CreateTableBranch", id=table, name=name)
-        lab.same(branch_ids(lab, table, name), [11], f"the ids of a new branch {name}")
+        lab.same(branch_ids(lab, table, name), [11], f"the ids on a new branch {name}")

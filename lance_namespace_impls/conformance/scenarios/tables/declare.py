@@ -26,7 +26,7 @@ _TABLES = ["tables"]
 def declare(lab: Lab) -> None:
     identifier = lab.table_id()
     lab.ok("DeclareTable", id=identifier)
-    lab.that(lab.exists("TableExists", identifier), "the table to be there", "it is not")
+    lab.that(lab.exists("TableExists", identifier), "the table to exist", "it does not exist")
 
 
 @check("LN-TABLE-DECLARE-002", "DeclareTable returns the location of the table.",
@@ -70,7 +70,7 @@ def declare_without_parent(lab: Lab) -> None:
     identifier = missing_namespace_table(lab)
     lab.refused("DeclareTable", [1], id=identifier)
     there = lab.exists("NamespaceExists", identifier[:-1])
-    lab.that(not there, "no namespace made on the way", "it is there")
+    lab.that(not there, "no namespace created as a side effect", "it exists")
 
 
 @check("LN-TABLE-DECLARE-007", "DeclareTable stores the properties of the request.", _DECLARE,
@@ -106,7 +106,9 @@ def declare_at_location(lab: Lab) -> None:
 def declare_namespace_name(lab: Lab) -> None:
     identifier = lab.new_namespace()
     lab.refused("DeclareTable", [2, 5, 13], id=identifier)
-    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
+    lab.that(
+        lab.exists("NamespaceExists", identifier), "the namespace to remain", "it no longer exists"
+    )
 
 
 @check("LN-TABLE-DECLARE-010",
@@ -127,7 +129,7 @@ def declare_at(lab: Lab) -> None:
     answer = lab.maybe("DeclareTable", id=table, location=lab.free_location(), properties=given)
     if plainly is None:
         return
-    lab.has(answer.get("properties"), given, "the properties of the answer")
+    lab.has(answer.get("properties"), given, "the properties in the response")
     lab.has(lab.ok("DescribeTable", id=table).get("properties"), given, "the properties")
 
 
@@ -144,7 +146,7 @@ def written(lab: Lab) -> None:
     except (KeyError, OSError, ValueError):
         held = []
     if held != [*PEOPLE]:  # another local directory with this path; do not touch it
-        raise Skipped("the location cannot be read from here")
+        raise Skipped("this machine cannot read the location")
     for more in (
         {},
         {"vend_credentials": True},
@@ -155,20 +157,20 @@ def written(lab: Lab) -> None:
         told = lab.ok("DescribeTable", id=table, check_declared=True)
         lab.same(told.get("is_only_declared"), True, "is_only_declared")
         if told.get("managed_versioning"):
-            raise Skipped("the namespace keeps the versions")
+            raise Skipped("the namespace manages the versions")
         above, _, name = where.rpartition("/")
         path = f"{local_folder({'location': above})}/{name}"
         if not os.access(
             path if os.path.exists(path) else os.path.dirname(path), os.W_OK | os.X_OK
         ):
-            raise Skipped("the location cannot be written from here")
+            raise Skipped("this machine cannot write to the location")
         try:
             lance.write_dataset(people(1, 2), path)
         except OSError as error:
-            raise Skipped(f"the location cannot be written from here: {error}") from error
-        lab.same(lab.ids(table), [1, 2], "the ids that were written")
+            raise Skipped(f"this machine cannot write to the location: {error}") from error
+        lab.same(lab.ids(table), [1, 2], "the written ids")
         told = lab.ok("DescribeTable", id=table, check_declared=True)
-        lab.same(told.get("is_only_declared"), False, "is_only_declared once there is data")
+        lab.same(told.get("is_only_declared"), False, "is_only_declared after data is written")
 
 
 @check("LN-TABLE-DECLARE-061",
@@ -195,8 +197,8 @@ def taken(lab: Lab) -> None:
             rows = stream(people(9)) if operation == "CreateTable" else None
             lab.refused(operation, codes, rows, id=named, **request)
             unchanged(
-                lab, before[0], table_entry(lab, table, bool(data)), f"{operation} was refused"
+                lab, before[0], table_entry(lab, table, bool(data)), f"the rejected {operation}"
             )
-        unchanged(lab, before[1], table_entry(lab, other), "a rename that was refused")
+        unchanged(lab, before[1], table_entry(lab, other), "a rejected rename")
     lab.maybe("RegisterTable", id=source, location=where)
-    lab.same(lab.ids(source), [7], "the ids at the location that was refused")
+    lab.same(lab.ids(source), [7], "the ids at the rejected location")

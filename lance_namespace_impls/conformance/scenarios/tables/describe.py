@@ -22,7 +22,7 @@ _DESCRIBE_RESPONSE = "rest.yaml, DescribeTableResponse; protocol semantics, Desc
 
 
 @check("LN-TABLE-DESCRIBE-001", "DescribeTable returns the names of the table and its namespace.",
-       f"{_DESCRIBE}; the published texts of table and namespace: with load_detailed_metadata",
+       f"{_DESCRIBE}; the published descriptions of table and namespace: with load_detailed_metadata",
        "DescribeTable", capabilities=["tables"], level=Level.SHOULD)  # fmt: skip
 def describe_names(lab: Lab) -> None:
     identifier = lab.any_table()
@@ -84,7 +84,7 @@ def describe_types(lab: Lab) -> None:
     for name, types in (("id", ("int64",)), ("name", ("utf8", "string")),
                         ("score", ("float64", "double"))):  # fmt: skip
         found = str((fields.get(name) or {}).get("type", {}).get("type", "")).lower()
-        lab.that(found in types, f"{name} to be of type {types[0]}", found)
+        lab.that(found in types, f"{name} to have the type {types[0]}", found)
 
 
 @check("LN-TABLE-DESCRIBE-008", "with_table_uri adds a full URI.", _DESCRIBE, "DescribeTable",
@@ -96,7 +96,7 @@ def describe_uri(lab: Lab) -> None:
 
 
 @check("LN-TABLE-DESCRIBE-009", "DescribeTable of a missing version fails with code 11.",
-       f"{_CODES}; without load_detailed_metadata the catalog alone is asked",
+       f"{_CODES}; without load_detailed_metadata, only the catalog is queried",
        "DescribeTable", "CreateTable", capabilities=["tables"])  # fmt: skip
 def describe_version_missing(lab: Lab) -> None:
     table = lab.shared_table()
@@ -154,7 +154,9 @@ def each_its_own(lab: Lab) -> None:
                 lab.same(found[key], value, key)
         if found.get("table_uri"):
             lab.same(
-                place_of(found["table_uri"]), place_of(found.get("location")), "the table's URI"
+                place_of(found["table_uri"]),
+                place_of(found.get("location")),
+                "the URI of the table",
             )
         if (found.get("stats") or {}).get("num_fragments") is not None:
             lab.same(found["stats"]["num_fragments"], number + 1, "num_fragments")
@@ -163,7 +165,7 @@ def each_its_own(lab: Lab) -> None:
             ("metadata", _told_metadata(found), "number", str(number)),
         ):
             if told and key in told:
-                lab.same(told[key], value, f"{key} of the {kind}")
+                lab.same(told[key], value, f"the {key} of the {kind}")
 
 
 @check("LN-TABLE-DESCRIBE-018", "DescribeTable reflects each change to the table.",
@@ -177,20 +179,26 @@ def follows(lab: Lab) -> None:
     lab.given("CreateTable", stream(people(1)), id=table)
     first = lab.maybe("DescribeTable", id=table, **asked)
     for found in (first, lab.maybe("DescribeTable", id=table, check_declared=True)):
-        lab.that(found.get("is_only_declared") in (None, False), "rows, not declared only", found)
+        lab.that(
+            found.get("is_only_declared") in (None, False),
+            "a table with rows, not only declared",
+            found,
+        )
     lab.given("InsertIntoTable", stream(people(2)), id=table)
     changed = lab.call("UpdateTableSchemaMetadata", id=table, metadata={"a": "b"}).succeeded
     found = lab.maybe("DescribeTable", id=table, **asked)
     if (found.get("stats") or {}).get("num_fragments") is not None:
         lab.same(found["stats"]["num_fragments"], 2, "num_fragments")
     if changed and first.get("schema") is not None:
-        lab.has(_told_metadata(found), {"a": "b"}, "the metadata of the table and its schema")
+        lab.has(_told_metadata(found), {"a": "b"}, "the metadata of the table and of its schema")
     lab.given("DropTable", id=table)
     lab.given("DeclareTable", id=table)
     found = lab.maybe("DescribeTable", id=table, check_declared=True, with_table_uri=True)
-    lab.that(found.get("is_only_declared") in (None, True), "a table declared only", found)
+    lab.that(found.get("is_only_declared") in (None, True), "a table that is only declared", found)
     if found.get("table_uri"):
-        lab.same(place_of(found["table_uri"]), place_of(found.get("location")), "the table's URI")
+        lab.same(
+            place_of(found["table_uri"]), place_of(found.get("location")), "the URI of the table"
+        )
 
 
 @check("LN-TABLE-DESCRIBE-019",
@@ -212,7 +220,7 @@ def answers_of_two(lab: Lab) -> None:
                 if answer.get(key) is not None:
                     lab.same(answer[key], own[key], key)
             owner = (answer.get("properties") or {}).get("owner", f"p{number}")
-            lab.same(owner, f"p{number}", "owner of the properties")
+            lab.same(owner, f"p{number}", "the property owner")
     if lab.shape.namespace_parent is None:
         return
     namespaces = [lab.namespace_id(), lab.namespace_id()]
@@ -220,7 +228,7 @@ def answers_of_two(lab: Lab) -> None:
         lab.maybe("CreateNamespace", id=namespace, properties={"owner": f"p{number}"})
     for number, namespace in enumerate(namespaces):
         found = lab.ok("DropNamespace", id=namespace).get("properties") or {}
-        lab.same(found.get("owner", f"p{number}"), f"p{number}", "owner of the properties")
+        lab.same(found.get("owner", f"p{number}"), f"p{number}", "the property owner")
 
 
 @check("LN-TABLE-DESCRIBE-020", "RegisterTable returns the location and properties of the request.",
@@ -248,7 +256,7 @@ def of_the_table(lab: Lab) -> None:
         reply = lab.call("DeclareTable", id=lab.table_id(), properties={"owner": owner})
         found = (reply.answer or {}).get("properties")
         if found is not None and reply.succeeded:
-            lab.has(found, {"owner": owner}, "the properties that are answered")
+            lab.has(found, {"owner": owner}, "the returned properties")
     gone = {"on": "id", "when_matched_update_all": True, "when_not_matched_by_source_delete": True}
     for size in (2, 5, 3):
         table = lab.new_table(*range(size))
@@ -298,7 +306,7 @@ def schema(lab: Lab) -> None:
     answer = described(lab, lab.shared_table())
     fields = (answer.get("schema") or {}).get("fields") or ()
     lab.same([f["name"] for f in fields], people(1).column_names, "the columns")
-    lab.same([f["nullable"] for f in fields], [True] * len(fields), "which are nullable")
+    lab.same([f["nullable"] for f in fields], [True] * len(fields), "which columns are nullable")
 
 
 @check("LN-TABLE-DESCRIBE-015", "The stats of DescribeTable count fragments and deleted rows.",
@@ -364,11 +372,11 @@ def stats_as_of(lab: Lab) -> None:
     before = stats()
     lab.given("InsertIntoTable", stream(people(11)), id=table)
     lab.given("DeleteFromTable", id=table, predicate="id = 3")
-    lab.that(stats() != before, "other figures after two writes", before)
-    lab.same(stats(version=1), before, "the figures of version 1")
+    lab.that(stats() != before, "different statistics after two writes", before)
+    lab.same(stats(version=1), before, "the statistics of version 1")
     lab.call("CreateTableTag", id=table, tag="first", version=1)
     if lab.last is not None and lab.last.succeeded:
-        lab.same(stats(tag="first"), before, "the figures of the tag of version 1")
+        lab.same(stats(tag="first"), before, "the statistics for the tag of version 1")
 
 
 @check("LN-TABLE-DESCRIBE-060", "Version 0 and versions of a declared table do not exist, and "
@@ -383,11 +391,19 @@ def no_version(lab: Lab) -> None:
     lab.refused("TableExists", [0, 4, 13], id=table, version=0)
     asked = ("with_table_uri", "check_declared", "load_detailed_metadata")
     told = lab.ok("DescribeTable", id=table, **dict.fromkeys(asked, False))
-    lab.same((told.get("table_uri"), told.get("is_only_declared")), (None,) * 2, "what is unasked")
+    lab.same(
+        (told.get("table_uri"), told.get("is_only_declared")),
+        (None,) * 2,
+        "table_uri and is_only_declared without their flags",
+    )
     for of in ({"version": 1}, {}):
         found = lab.maybe("DescribeTable", id=table, **dict.fromkeys(asked, True), **of)
         flags = found.get("is_only_declared"), bool(found.get("table_uri")), found.get("location")
-        lab.same(flags, (False, True, told.get("location")), f"what is asked with {of}")
+        lab.same(
+            flags,
+            (False, True, told.get("location")),
+            f"is_only_declared, whether table_uri is present, and location with {of}",
+        )
     declared = lab.new_declared()
     lab.refused("TableExists", [0, 4, 13], id=declared, version=1)
     for key, name in (("version", 1), ("tag", "t"), ("branch", "b")):

@@ -18,7 +18,7 @@ _TABLES = ["tables"]
 def drop(lab: Lab) -> None:
     table = lab.any_table()
     lab.ok("DropTable", id=table)
-    lab.that(not lab.exists("TableExists", table), "the table to be gone", "it is there")
+    lab.that(not lab.exists("TableExists", table), "the table to no longer exist", "it exists")
 
 
 @check("LN-TABLE-DROP-002", "DropTable of a missing table fails with code 4.", _CODES, "DropTable",
@@ -43,7 +43,7 @@ def drop_and_create(lab: Lab) -> None:
     lab.ok("DropTable", id=table)
     lab.ok("CreateTable", plain(7), id=table)
     found = lab.query(table)
-    lab.same((found.column_names, found.num_rows), (["x"], 1), "columns and number of rows")
+    lab.same((found.column_names, found.num_rows), (["x"], 1), "the columns and the number of rows")
 
 
 @check("LN-TABLE-DROP-005",
@@ -66,7 +66,7 @@ def drop_neighbours(lab: Lab) -> None:
     longer = [*table[:-1], table[-1] + "x"]
     lab.ok("CreateTable", plain(1, 2), id=longer)
     lab.ok("DropTable", id=table)
-    lab.same(lab.count(longer), 2, f"the number of rows of {longer[-1]}")
+    lab.same(lab.count(longer), 2, f"the number of rows in {longer[-1]}")
 
 
 @check("LN-TABLE-DROP-007", "DropTable returns the id and location of the dropped table.",
@@ -89,26 +89,28 @@ def drop_without_parent(lab: Lab) -> None:
 
 
 @check("LN-TABLE-DROP-009", "DropTable of a namespace is rejected and drops nothing.",
-       "rest.yaml, DropTable: an object that is not a Lance table is refused and stays",
+       "rest.yaml, DropTable: an object that is not a Lance table is rejected and kept",
        "DropTable", capabilities=["nested", "tables"])  # fmt: skip
 def drop_namespace(lab: Lab) -> None:
     identifier = lab.new_namespace()
     lab.refused("DropTable", [1, 4, 13], id=identifier)
-    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
+    lab.that(
+        lab.exists("NamespaceExists", identifier), "the namespace to remain", "it no longer exists"
+    )
 
 
 @check("LN-TABLE-DROP-011", "A namespace remains after its last table is dropped or deregistered.",
        _DROP, "DropTable", "DeregisterTable", capabilities=["namespaces", "tables"])  # fmt: skip
 def last_table(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
-        raise Skipped("new namespaces hold no tables")
+        raise Skipped("new namespaces cannot contain tables")
     for operation in ("DropTable", "DeregisterTable"):
         namespace = lab.new_namespace()
         table = [*namespace, lab.ledger.fresh()]
         lab.given("DeclareTable", id=table)
         lab.ok(operation, id=table)
         there = lab.exists("NamespaceExists", namespace)
-        lab.that(there, f"the namespace to stay after {operation}", "it is gone")
+        lab.that(there, f"the namespace to remain after {operation}", "it no longer exists")
 
 
 @check("LN-TABLE-DROP-010",
@@ -132,7 +134,7 @@ def last_words(lab: Lab) -> None:
 
 
 @check("LN-TABLE-DROP-012", "DropTable also deletes the data of a table that was registered.",
-       "rest.yaml, DropTable: deletes its data on storage", "DropTable", "RegisterTable",
+       "rest.yaml, DropTable: deletes its data in storage", "DropTable", "RegisterTable",
        "DeregisterTable", "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def drop_registered(lab: Lab) -> None:
     table, where = deregistered(lab)
@@ -141,7 +143,7 @@ def drop_registered(lab: Lab) -> None:
     again = lab.table_id()
     if lab.call("RegisterTable", id=again, location=where).succeeded:
         reply = lab.call("CountTableRows", id=again)
-        lab.that(not reply.succeeded, "no rows to be left", reply.outcome())
+        lab.that(not reply.succeeded, "no rows to remain", reply.outcome())
 
 
 @check("LN-TABLE-DROP-060",
@@ -161,12 +163,16 @@ def named_now(lab: Lab) -> None:
         answer = lab.ok(operation, id=new)
         for key in ("id", "location", "properties"):
             lab.same(
-                answer.get(key) or told.get(key), told.get(key), f"{key} that {operation} tells"
+                answer.get(key) or told.get(key),
+                told.get(key),
+                f"the {key} that {operation} returns",
             )
-        lab.same(lab.ids(old), [5], f"the ids of the table of the old name after {operation}")
+        lab.same(lab.ids(old), [5], f"the ids in the table with the old name after {operation}")
         again = lab.table_id()
         if lab.call("RegisterTable", id=again, location=told.get("location")).succeeded:
             count = lab.call("CountTableRows", id=again)
             if count.code != 0:
                 left = (count.answer or {}).get("count") or 0
-                lab.same(left, 2 * (operation != "DropTable"), f"the rows left by {operation}")
+                lab.same(
+                    left, 2 * (operation != "DropTable"), f"the number of rows left by {operation}"
+                )

@@ -17,7 +17,7 @@ def missing_namespace_table(lab: Lab) -> list[str]:
     """Return the identifier of a table in a missing namespace."""
     parent = list(lab.shape.table_parent or ())
     if lab.shape.namespace_parent is None or not parent:
-        raise Skipped("no namespaces can be made here")
+        raise Skipped("no namespaces can be created here")
     return [*parent[:-1], lab.ledger.fresh(), lab.ledger.fresh()]
 
 

@@ -76,7 +76,7 @@ def register_nowhere(lab: Lab) -> None:
     if reply.succeeded:  # a later drop must not delete an unknown location
         lab.call("DeregisterTable", id=identifier)
     lab.must_fail(reply, [13])
-    lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
+    lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it exists")
 
 
 @check("LN-TABLE-REGISTER-009", "RegisterTable in mode Overwrite accepts an unused name.",
@@ -142,7 +142,7 @@ def register_properties(lab: Lab) -> None:
 @check("LN-TABLE-REGISTER-008",
        "RegisterTable with mode Overwrite points the name to the new location and keeps the data "
        "at both.",
-       "rest.yaml, RegisterTable: data is not deleted, also not that of a replaced entry",
+       "rest.yaml, RegisterTable: data is not deleted, not even that of a replaced entry",
        "RegisterTable", "DescribeTable", "DeregisterTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def registered_anew(lab: Lab) -> None:
@@ -172,7 +172,7 @@ def register_over(lab: Lab) -> None:
     lab.maybe("CreateTable", plain(1), id=taken, properties={"old": "1"})
     lab.maybe("RegisterTable", id=taken, location=where, mode="Overwrite")
     found = lab.ok("DescribeTable", id=taken).get("properties") or {}
-    lab.that("old" not in found, "no property of the entry that was replaced", found)
+    lab.that("old" not in found, "no property of the replaced entry", found)
 
 
 @check("LN-TABLE-DEREGISTER-001", "A deregistered table is no longer in the catalog.", _DEREGISTER,
@@ -180,7 +180,7 @@ def register_over(lab: Lab) -> None:
 def deregister(lab: Lab) -> None:
     table = lab.any_table()
     lab.ok("DeregisterTable", id=table)
-    lab.that(not lab.exists("TableExists", table), "the table to be gone", "it is there")
+    lab.that(not lab.exists("TableExists", table), "the table to no longer exist", "it exists")
 
 
 @check("LN-TABLE-DEREGISTER-002", "DeregisterTable of a missing table fails with code 4.", _CODES,
@@ -223,35 +223,36 @@ def deregister_answers(lab: Lab) -> None:
 
 @check("LN-TABLE-DEREGISTER-010",
        "A table created with a deregistered name does not affect the old data.",
-       "rest.yaml, DeregisterTable: its data stays on storage as it is; general specification: a table "
-       "exists where a directory of its name does", "DeregisterTable", "RegisterTable",
+       "rest.yaml, DeregisterTable: its data stays unchanged in storage; general specification: "
+       "a table exists if a directory with its name exists", "DeregisterTable", "RegisterTable",
        "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
 def made_again(lab: Lab) -> None:
     table, other = lab.new_table(1, 2), lab.table_id()
     place = lab.ok("DeregisterTable", id=table).get("location")
     if place is None:
-        raise Skipped("DeregisterTable tells no location")
+        raise Skipped("DeregisterTable returns no location")
     reply = lab.call("CreateTable", stream(people(7)), id=table)
     if reply.code != 5:  # if names determine locations, the old data is in the way
         lab.must_succeed(reply)
     lab.maybe("RegisterTable", id=other, location=place)
-    lab.same(lab.ids(other), [1, 2], "the ids of the old table")
+    lab.same(lab.ids(other), [1, 2], "the ids in the old table")
     if reply.succeeded:
-        lab.same(lab.ids(table), [7], "the ids of the new one")
+        lab.same(lab.ids(table), [7], "the ids in the new table")
 
 
 @check("LN-TABLE-DEREGISTER-060",
        "A table that is deregistered and registered again keeps everything but its properties.",
-       "rest.yaml, DeregisterTable: its data stays on storage as it is", "DeregisterTable", "RegisterTable",
+       "rest.yaml, DeregisterTable: its data stays unchanged in storage",
+       "DeregisterTable", "RegisterTable",
        "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def all_again(lab: Lab) -> None:
     table = furnished(lab)
     lab.call("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="by_id")
     if lab.ok("DescribeTable", id=table).get("managed_versioning"):
-        raise Skipped("the namespace keeps the versions")
+        raise Skipped("the namespace manages the versions")
     before = {key: value for key, value in state(lab, table).items() if key != "properties"}
     for name in (table[-1], lab.ledger.fresh()):
         lab.given("DeregisterTable", id=table)
         table = [*table[:-1], name]
         lab.maybe("RegisterTable", id=table, location=before["location"])
-        unchanged(lab, before, state(lab, table), f"it was registered as {name}")
+        unchanged(lab, before, state(lab, table), f"its registration as {name}")

@@ -30,8 +30,10 @@ _SIDE = {"branch": "side"}
 def rename(lab: Lab) -> None:
     table, new = lab.any_table(), lab.ledger.fresh()
     lab.ok("RenameTable", id=table, new_table_name=new)
-    lab.that(lab.exists("TableExists", [*table[:-1], new]), "the new name to be there", "it is not")
-    lab.that(not lab.exists("TableExists", table), "the old name to be gone", "it is there")
+    lab.that(
+        lab.exists("TableExists", [*table[:-1], new]), "the new name to exist", "it does not exist"
+    )
+    lab.that(not lab.exists("TableExists", table), "the old name to no longer exist", "it exists")
 
 
 @check("LN-TABLE-RENAME-002", "RenameTable keeps the rows, including those of earlier versions.",
@@ -45,7 +47,7 @@ def rename_rows(lab: Lab) -> None:
     older = lab.call("CountTableRows", id=renamed, version=1)
     if older.code != 0:
         lab.must_succeed(older)
-        lab.same((older.answer or {}).get("count"), len(PEOPLE), "the rows of the first version")
+        lab.same((older.answer or {}).get("count"), len(PEOPLE), "the rows in the first version")
 
 
 @check("LN-TABLE-RENAME-003", "RenameTable keeps the properties.", _RENAME, "RenameTable",
@@ -65,7 +67,7 @@ def rename_taken(lab: Lab) -> None:
     before = [lab.ok("DescribeTable", id=table) for table in (first, second)]
     lab.refused("RenameTable", [5], id=first, new_table_name=second[-1])
     for table, told in zip((first, second), before, strict=True):
-        lab.that(lab.exists("TableExists", table), f"{table[-1]} to stay", "it is gone")
+        lab.that(lab.exists("TableExists", table), f"{table[-1]} to remain", "it no longer exists")
         found = lab.ok("DescribeTable", id=table)
         for key in ("location", "properties"):
             lab.same(found.get(key), told.get(key), f"the {key} of {table[-1]}")
@@ -83,13 +85,25 @@ def rename_missing(lab: Lab) -> None:
 def rename_across(lab: Lab) -> None:
     first, second = place_for_tables(lab), place_for_tables(lab)
     if first == second:
-        raise Skipped("one namespace alone holds tables")
+        raise Skipped("only one namespace can contain tables")
     name, new = lab.ledger.fresh(), lab.ledger.fresh()
     lab.given("DeclareTable", id=[*first, name])
     lab.maybe("RenameTable", id=[*first, name], new_table_name=new, new_namespace_id=second)
-    lab.that(lab.exists("TableExists", [*second, new]), "the table at its new place", "it is not")
-    lab.that(not lab.exists("TableExists", [*first, name]), "its old place empty", "it is there")
-    lab.that(not lab.exists("TableExists", [*first, new]), "nothing else made", f"{new} in {first}")
+    lab.that(
+        lab.exists("TableExists", [*second, new]),
+        "the table to exist in its new namespace",
+        "it does not exist",
+    )
+    lab.that(
+        not lab.exists("TableExists", [*first, name]),
+        "the table to no longer exist in its old namespace",
+        "it exists",
+    )
+    lab.that(
+        not lab.exists("TableExists", [*first, new]),
+        "no other table to be created",
+        f"{new} in {first}",
+    )
 
 
 @check("LN-TABLE-RENAME-007",
@@ -101,7 +115,7 @@ def rename_nowhere(lab: Lab) -> None:
     lab.refused(
         "RenameTable", [0, 1], id=table, new_table_name=lab.ledger.fresh(), new_namespace_id=missing
     )
-    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+    lab.that(lab.exists("TableExists", table), "the table to remain", "it no longer exists")
 
 
 @check("LN-TABLE-RENAME-008", "RenameTable without a new name fails with code 13.",
@@ -109,7 +123,7 @@ def rename_nowhere(lab: Lab) -> None:
 def rename_no_name(lab: Lab) -> None:
     table = lab.any_table()
     lab.refused("RenameTable", [13], id=table, new_table_name="")
-    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+    lab.that(lab.exists("TableExists", table), "the table to remain", "it no longer exists")
 
 
 @check("LN-TABLE-RENAME-012", "A table cannot be renamed to the name of a namespace.",
@@ -120,8 +134,10 @@ def rename_to_namespace(lab: Lab) -> None:
         raise Skipped("tables and namespaces have no common parent")
     table, namespace = lab.any_table(), lab.new_namespace()
     lab.refused("RenameTable", [0, 2, 5, 13], id=table, new_table_name=namespace[-1])
-    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
-    lab.that(lab.exists("NamespaceExists", namespace), "the namespace to stay", "it is gone")
+    lab.that(lab.exists("TableExists", table), "the table to remain", "it no longer exists")
+    lab.that(
+        lab.exists("NamespaceExists", namespace), "the namespace to remain", "it no longer exists"
+    )
 
 
 @check("LN-TABLE-RENAME-009", "RenameTable preserves versions, tags and indices.",
@@ -137,7 +153,7 @@ def rename_keeps(lab: Lab) -> None:
     lab.ok("RenameTable", id=table, new_table_name=new[-1])
     answer = lab.ok("GetTableTagVersion", id=new, tag="first")
     lab.same(answer.get("version"), 1, "the version of the tag")
-    lab.same(lab.count(new, version=1), len(ALL), "the rows of version 1")
+    lab.same(lab.count(new, version=1), len(ALL), "the rows in version 1")
     if indexed.succeeded:
         found = lab.ok("ListTableIndices", id=new).get("indexes") or ()
         lab.same([entry["index_name"] for entry in found], ["by_id"], "the indices")
@@ -167,12 +183,14 @@ def renamed_keeps_rows(lab: Lab) -> None:
     lab.same(lab.ids(new), [1, 3], "the ids")
     lab.given("CreateTable", stream(people(9)), id=table)
     lab.same(
-        (lab.ids(table), lab.ids(new), lab.ids(other)), ([9], [1, 3], [2]), "the ids of the three"
+        (lab.ids(table), lab.ids(new), lab.ids(other)),
+        ([9], [1, 3], [2]),
+        "the ids in the three tables",
     )
     lab.ok("DropTable", id=table)
-    lab.same(lab.ids(new), [1, 3], "the ids after the old name was dropped again")
+    lab.same(lab.ids(new), [1, 3], "the ids after the table with the old name is dropped")
     names = lab.walk("ListTables", "tables", id=new[:-1])
-    lab.same((new[-1] in names, table[-1] in names), (True, False), "which is listed")
+    lab.same((new[-1] in names, table[-1] in names), (True, False), "which name is listed")
 
 
 def _where(lab: Lab, namespaces: list[list[str]], name: str) -> list[list[str]]:
@@ -181,7 +199,9 @@ def _where(lab: Lab, namespaces: list[list[str]], name: str) -> list[list[str]]:
     for namespace in namespaces:
         listed = name in lab.walk("ListTables", "tables", id=namespace)
         there = lab.exists("TableExists", [*namespace, name])
-        lab.same(listed, there, f"whether {name} is listed in {namespace}, as it is there,")
+        lab.same(
+            listed, there, f"whether ListTables, like TableExists, finds {name} in {namespace}"
+        )
         if there:
             found.append(namespace)
     return found
@@ -193,7 +213,7 @@ def _where(lab: Lab, namespaces: list[list[str]], name: str) -> list[list[str]]:
        "RenameTable", "ListTables", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def moves(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
-        raise Skipped("no tables can be made in a new namespace")
+        raise Skipped("no tables can be created in a new namespace")
     spaces = [lab.new_namespace(), lab.new_namespace()]
     child = [*spaces[0], lab.ledger.fresh()]
     if (
@@ -214,11 +234,19 @@ def moves(lab: Lab) -> None:
             if reply.code in (0, 13):
                 continue
             lab.must_succeed(reply)
-            lab.same(_where(lab, spaces, name), [target], f"where {name} is after it moved")
+            lab.same(
+                _where(lab, spaces, name),
+                [target],
+                f"the namespaces that contain {name} after the move",
+            )
             if name != table[-1]:
-                lab.same(_where(lab, spaces, table[-1]), [], f"where {table[-1]} is after it moved")
+                lab.same(
+                    _where(lab, spaces, table[-1]),
+                    [],
+                    f"the namespaces that contain {table[-1]} after the move",
+                )
             table = [*target, name]
-            lab.same(lab.ids(table), [1, 2], "the ids of the table that moved")
+            lab.same(lab.ids(table), [1, 2], "the ids in the moved table")
             described = lab.ok("DescribeTable", id=table)
             for key, due in (("table", name), ("namespace", target)):
                 lab.that(described.get(key) in (None, due), f"{key} {due}", described.get(key))
@@ -230,7 +258,7 @@ def moves(lab: Lab) -> None:
        "RenameTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def taken_there(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
-        raise Skipped("no tables can be made in a new namespace")
+        raise Skipped("no tables can be created in a new namespace")
     one, other = lab.new_namespace(), lab.new_namespace()
     lab.given("CreateTable", stream(people(1)), id=[*one, "t"])
     lab.given("CreateTable", stream(people(2)), id=[*one, "here"])
@@ -239,16 +267,16 @@ def taken_there(lab: Lab) -> None:
     if reply.code in (0, 13):
         raise Skipped(f"RenameTable: {reply.outcome()}")
     lab.must_fail(reply, [5])
-    lab.same(lab.ids([*other, "there"]), [3], "the ids of the table that has the name")
+    lab.same(lab.ids([*other, "there"]), [3], "the ids in the table that already has the name")
     lab.ok("RenameTable", id=[*one, "t"], new_table_name="here", new_namespace_id=other)
     lab.same(
-        (lab.ids([*other, "here"]), lab.ids([*one, "here"])), ([1], [2]), "the ids of both tables"
+        (lab.ids([*other, "here"]), lab.ids([*one, "here"])), ([1], [2]), "the ids in both tables"
     )
 
 
 @check("LN-TABLE-RENAME-060",
-       "A renamed or moved table keeps its branches, and a new table of the old name has none.",
-       "rest.yaml, RenameTable: the rows, versions and schema of the table stay as they are", "RenameTable",
+       "A renamed or moved table keeps its branches, and a new table with the old name has none.",
+       "rest.yaml, RenameTable: the rows, versions and schema of the table stay unchanged", "RenameTable",
        "CreateTableBranch", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def renamed_with_branches(lab: Lab) -> None:
     table = old = forked_table(lab)
@@ -272,15 +300,15 @@ def renamed_with_branches(lab: Lab) -> None:
     for new, more in moves:
         reply = lab.call("RenameTable", id=table, new_table_name=new[-1], **more)
         if reply.code == 19:
-            raise Skipped(f"RenameTable of a table with branches: {reply.outcome()}")
+            raise Skipped(f"RenameTable on a table with branches: {reply.outcome()}")
         (lab.may_refuse if more else lab.must_succeed)(reply)
         table = new
         same_values(lab, before, told(table), f"a table renamed to {new}")
     lab.given("CreateTable", stream(people(7)), id=old)
     found = (branch_starts(lab, old), version_numbers(lab, old))
-    lab.same(found, ({}, [1]), "branches and versions of a new table of the old name")
+    lab.same(found, ({}, [1]), "the branches and versions of a new table with the old name")
     lab.refused("DeleteTableTag", [0, 8], id=old, tag="t")
-    same_values(lab, before, told(table), "the renamed table beside one of its old name")
+    same_values(lab, before, told(table), "the renamed table next to one with its old name")
 
 
 @check("LN-TABLE-RENAME-061",
@@ -303,13 +331,15 @@ def exact_names(lab: Lab) -> None:
         reply = lab.call("RenameTable", id=table, new_table_name=name)
         if not reply.succeeded:
             lab.must_fail(reply, [0, 13])
-            lab.same(lab.ids(table), [1], "the ids of the table that keeps its name")
+            lab.same(lab.ids(table), [1], "the ids in the table that keeps its name")
             continue
-        lab.that(not lab.exists("TableExists", table), "the old name to be free", table[-1])
+        lab.that(not lab.exists("TableExists", table), "the old name to be unused", table[-1])
         table = [*parent, name]
-        lab.same(lab.ids(table), [1], f"the ids of {name}")
+        lab.same(lab.ids(table), [1], f"the ids in {name}")
         listed = lab.walk("ListTables", "tables", id=parent)
         lab.same(
-            [n for n in listed if n == name or n in made], [name], "the names that it has, or had"
+            [n for n in listed if n == name or n in made],
+            [name],
+            "the listed names that the table has or had",
         )
         made.append(name)

@@ -22,7 +22,9 @@ def stats(lab: Lab) -> None:
     fragments = answer.get("fragment_stats") or {}
     lab.same(fragments.get("num_fragments"), 2, "num_fragments")
     lengths = fragments.get("lengths") or {}
-    lab.same((lengths.get("min"), lengths.get("max")), (2, len(ALL)), "shortest and longest")
+    lab.same(
+        (lengths.get("min"), lengths.get("max")), (2, len(ALL)), "the shortest and longest fragment"
+    )
     lab.same(answer.get("num_indices"), 0, "num_indices")
     lab.that((answer.get("total_bytes") or 0) > 0, "a number of bytes", answer)
 
@@ -47,10 +49,10 @@ def stats_in_full(lab: Lab) -> None:
     if fragments.get("num_fragments") == 2:
         lengths = fragments.get("lengths") or {}
         shown = [lengths.get(key) for key in ("min", "max", "mean")]
-        lab.same(shown, [10, 30, 20], "min, max and mean of the fragments")
+        lab.same(shown, [10, 30, 20], "the minimum, maximum and mean of the fragment lengths")
         lab.same(fragments.get("num_small_fragments"), 2, "num_small_fragments")
         spread = [lengths.get(key) or 0 for key in ("min", "p25", "p50", "p75", "p99", "max")]
-        lab.same(spread, sorted(spread), "the percentiles, in order")
+        lab.same(spread, sorted(spread), "percentiles in ascending order")
 
 
 @check("LN-STATS-004",
@@ -63,10 +65,10 @@ def fragment_sizes(lab: Lab) -> None:
         lab.given("InsertIntoTable", stream(people(*range(size))), id=table)
     found = lab.ok("GetTableStats", id=table).get("fragment_stats") or {}
     if found.get("num_fragments") != 5:
-        raise Skipped("rows are not kept in a fragment a write")
+        raise Skipped("the target does not keep one fragment per write")
     lab.has(found.get("lengths"), {"min": 1, "max": 10, "mean": 4, "p50": 3}, "the lengths")
     for key, least, most in (("p25", 1, 3), ("p75", 3, 10), ("p99", 4, 10)):
-        lab.that(least <= found["lengths"][key] <= most, f"{key} from {least} to {most}", found)
+        lab.that(least <= found["lengths"][key] <= most, f"{key} between {least} and {most}", found)
 
 
 @check("LN-STATS-005", "Fragment statistics match the rows that were written.",
@@ -79,13 +81,13 @@ def fragments_of_writes(lab: Lab) -> None:
         for size in sizes[1:]:
             lab.given("InsertIntoTable", stream(numbers(*range(size))), id=table)
         told = lab.ok("GetTableStats", id=table)
-        lab.same(told.get("num_rows"), sum(sizes), f"num_rows of {sizes}")
+        lab.same(told.get("num_rows"), sum(sizes), f"num_rows for {sizes}")
         summary = told.get("fragment_stats") or {}
-        lab.same(summary.get("num_fragments"), len(sizes), f"num_fragments of {sizes}")
+        lab.same(summary.get("num_fragments"), len(sizes), f"num_fragments for {sizes}")
         lengths = summary.get("lengths") or {}
         due = {"min": min(sizes), "max": max(sizes), "mean": sum(sizes) // len(sizes)}
         for key, value in due.items():
-            lab.that(lengths.get(key) in (None, value), f"{key} {value} of {sizes}", lengths)
+            lab.that(lengths.get(key) in (None, value), f"{key}={value} for {sizes}", lengths)
 
 
 @check("LN-STATS-060",
@@ -100,18 +102,20 @@ def spread(lab: Lab) -> None:
     lab.same((told["num_rows"], told["num_indices"]), (0, 0), "num_rows and num_indices")
     if found["num_fragments"] == 0:
         figures = {found["num_small_fragments"], *found["lengths"].values()}
-        lab.same(figures, {0}, "the figures of no fragments")
+        lab.same(figures, {0}, "the statistics without fragments")
     for sizes, due in (((9, 1, 1, 1, 1), (1, 1, 1)), ((9, 9, 9, 1, 9), (9, 9, 9))):
         table = lab.new_table(*range(sizes[0]))
         for size in sizes[1:]:
             lab.given("InsertIntoTable", stream(people(*range(size))), id=table)
         found = lab.ok("GetTableStats", id=table)["fragment_stats"]
         if found["num_fragments"] != len(sizes):
-            raise Skipped("rows are not kept in a fragment a write")
+            raise Skipped("the target does not keep one fragment per write")
         told = found["lengths"]
-        lab.same(tuple(told[k] for k in ("p25", "p50", "p75")), due, f"p25, p50, p75 of {sizes}")
+        lab.same(
+            tuple(told[k] for k in ("p25", "p50", "p75")), due, f"p25, p50 and p75 for {sizes}"
+        )
         below = sorted(sizes)[-2]  # a percentile may be the next lower length or interpolated
-        lab.that(told["p99"] in (below, 8, 9), f"p99 {below}, or from 8 on, of {sizes}", told)
+        lab.that(told["p99"] in (below, 8, 9), f"p99 to be {below}, 8 or 9 for {sizes}", told)
     if lab.call("CreateTableBranch", id=table, name="side").succeeded:
         lab.maybe("InsertIntoTable", stream(people(*range(20))), id=table, branch="side")
         lab.call("CreateTableScalarIndex", id=table, branch="side", column="id", index_type="BTREE")
@@ -122,4 +126,8 @@ def spread(lab: Lab) -> None:
             told = lab.maybe("GetTableStats", id=table, **of)
             found = told["fragment_stats"]
             shown = (found["num_fragments"], found["lengths"]["max"], told["num_indices"])
-            lab.same(shown, due, f"fragments, their longest, and indices {of}")
+            lab.same(
+                shown,
+                due,
+                f"the number of fragments, the longest length and the number of indices {of}",
+            )

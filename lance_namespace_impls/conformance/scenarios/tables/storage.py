@@ -24,7 +24,7 @@ def inserted_at_location(lab: Lab) -> None:
     lab.given("CreateTable", plain(1, 2, 3), id=table)
     described = lab.ok("DescribeTable", id=table)
     if described.get("managed_versioning"):
-        raise Skipped("the namespace keeps the versions")
+        raise Skipped("the namespace manages the versions")
     path = local_folder(described)
     lab.ok("InsertIntoTable", plain(4, 5), id=table)
     lab.same(lance.dataset(path).count_rows(), 5, f"the number of rows at {path}")
@@ -43,15 +43,17 @@ def committed_past_the_namespace(lab: Lab) -> None:
     described = lab.ok("DescribeTable", id=table)
     path, managed = local_folder(described), bool(described.get("managed_versioning"))
     if not os.access(os.path.join(path, "_versions"), os.W_OK):
-        raise Skipped("the location cannot be written from here")
+        raise Skipped("this machine cannot write to the location")
     # The same path may be an unrelated local directory, which must not be changed.
     if lance.dataset(path).to_table().to_pydict() != {"x": [1, 2, 3]}:
-        raise NotReached("the dataset at the location is not the table")
+        raise NotReached("the dataset at the location does not belong to the table")
     lab.same(lab.count(table), 3, "the number of rows")
     lance.write_dataset(numbers(4, 5), path, mode="append")
     keeper = "the namespace" if managed else "storage"
     due = 3 if managed else 5
-    lab.same(lab.count(table), due, f"the number of rows, whose versions {keeper} keeps,")
+    lab.same(
+        lab.count(table), due, f"the number of rows in a table whose versions {keeper} manages"
+    )
 
 
 @check("LN-STORAGE-003",
@@ -98,6 +100,6 @@ def data_on_storage(lab: Lab) -> None:
         raise NotReached(f"CreateTable stored {held} of 2 rows at {kept}")
     lab.ok("DropTable", id=dropped)
     left = [name for _, _, files in os.walk(gone) for name in files if name.endswith(".lance")]
-    lab.same(left, [], f"data files at {gone}")
+    lab.same(left, [], f"the data files left at {gone}")
     lab.maybe("DeregisterTable", id=deregistered)
     lab.same(lance.dataset(kept).count_rows(), 2, f"the rows at {kept}")

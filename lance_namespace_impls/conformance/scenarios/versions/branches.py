@@ -27,7 +27,7 @@ _CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations
 _TABLES = ["tables"]
 ALL = list(PEOPLE)
 _BRANCH = "rest.yaml, the field branch of the operations; lance format, branches"
-_CREATE = "rest.yaml, tag Branch: Lines of versions of a table that are written independently"
+_CREATE = "rest.yaml, tag Branch: sequences of a table's versions that are written independently"
 _SIDE = {"branch": "side"}
 _TWICE = {"new_columns": [{"name": "twice", "expression": "id * 2"}]}
 
@@ -51,7 +51,7 @@ def branch_version(lab: Lab) -> None:
     found = lab.ok("ListTableBranches", id=table).get("branches") or {}
     lab.same((found.get("side") or {}).get("parentVersion"), 1, "the version that it starts from")
     counted = lab.maybe("CountTableRows", id=table, branch="side").get("count")
-    lab.same(counted, len(ALL), "the number of rows of the branch")
+    lab.same(counted, len(ALL), "the number of rows on the branch")
 
 
 @check("LN-BRANCH-003", "Writes to a branch do not change the main branch.", _BRANCHES,
@@ -61,9 +61,9 @@ def branch_writes(lab: Lab) -> None:
     table = lab.new_table()
     lab.given("CreateTableBranch", id=table, name="side")
     lab.maybe("InsertIntoTable", stream(people(11, 12)), id=table, branch="side")
-    lab.same(lab.count(table), len(ALL), "the number of rows of the main line")
+    lab.same(lab.count(table), len(ALL), "the number of rows on the main branch")
     counted = lab.maybe("CountTableRows", id=table, branch="side").get("count")
-    lab.same(counted, len(ALL) + 2, "the number of rows of the branch")
+    lab.same(counted, len(ALL) + 2, "the number of rows on the branch")
 
 
 @check("LN-BRANCH-004", "CreateTableBranch fails with code 23 if the branch exists.", _CODES,
@@ -83,7 +83,7 @@ def branch_delete(lab: Lab) -> None:
     lab.given("CreateTableBranch", id=table, name="side")
     lab.ok("DeleteTableBranch", id=table, name="side")
     found = lab.ok("ListTableBranches", id=table).get("branches") or {}
-    lab.that("side" not in found, "the branch to be gone", found)
+    lab.that("side" not in found, "the branch to no longer exist", found)
     lab.refused("DeleteTableBranch", [22], id=table, name="side")
 
 
@@ -102,16 +102,16 @@ def read(lab: Lab) -> None:
     table = lab.new_table()
     lab.given("CreateTableBranch", id=table, name=SIDE)
     lab.given("InsertIntoTable", stream(people(12)), id=table)
-    lab.same(lab.count(table, branch=SIDE), len(ALL), "the rows of the branch")
-    lab.same(lab.count(table), len(ALL) + 1, "the rows of the main line")
-    lab.same(branch_ids(lab, table), ALL, "the ids of the branch")
-    lab.same(branch_ids(lab, table, None), [*ALL, 12], "the ids of the main line")
+    lab.same(lab.count(table, branch=SIDE), len(ALL), "the rows on the branch")
+    lab.same(lab.count(table), len(ALL) + 1, "the rows on the main branch")
+    lab.same(branch_ids(lab, table), ALL, "the ids on the branch")
+    lab.same(branch_ids(lab, table, None), [*ALL, 12], "the ids on the main branch")
     table = branched(lab)
     if lab.count(table) > len(ALL):
-        raise NotReached("InsertIntoTable of a branch wrote to the main line: LN-BRANCH-003")
-    lab.same(branch_ids(lab, table), [*ALL, 11], "the ids of the branch")
-    lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
-    lab.same(lab.count(table, branch=SIDE), len(ALL) + 1, "the rows of the branch")
+        raise NotReached("InsertIntoTable with a branch wrote to the main branch (LN-BRANCH-003)")
+    lab.same(branch_ids(lab, table), [*ALL, 11], "the ids on the branch")
+    lab.same(branch_ids(lab, table, None), ALL, "the ids on the main branch")
+    lab.same(lab.count(table, branch=SIDE), len(ALL) + 1, "the rows on the branch")
 
 
 def needs_reads(lab: Lab) -> None:
@@ -123,7 +123,7 @@ def needs_reads(lab: Lab) -> None:
         lab.told["query of a branch"] = branch_ids(lab, table)
     found = lab.told["query of a branch"]
     if 2 in found:
-        raise NotReached(f"QueryTable of a branch reads the main line, LN-BRANCH-006: {found}")
+        raise NotReached(f"QueryTable with a branch reads the main branch (LN-BRANCH-006): {found}")
 
 
 @check("LN-BRANCH-007", "UpdateTable with a branch changes only that branch.", _BRANCH,
@@ -136,7 +136,11 @@ def update(lab: Lab) -> None:
         if branch:
             needs_reads(lab)
         rows = branch_rows(lab, table, branch).rows.to_pylist()
-        lab.same({r["id"]: r["name"] for r in rows}[1], expected, f"the name on {branch or 'main'}")
+        lab.same(
+            {r["id"]: r["name"] for r in rows}[1],
+            expected,
+            f"the name on the branch {branch or 'main'}",
+        )
 
 
 @check("LN-BRANCH-008", "DeleteFromTable with a branch changes only that branch.", _BRANCH,
@@ -146,9 +150,9 @@ def delete(lab: Lab) -> None:
     table = branched(lab)
     main = branch_ids(lab, table, None)
     lab.maybe("DeleteFromTable", id=table, branch=SIDE, predicate="id > 5")
-    lab.same(branch_ids(lab, table, None), main, "the ids of the main line")
+    lab.same(branch_ids(lab, table, None), main, "the ids on the main branch")
     needs_reads(lab)
-    lab.same(branch_ids(lab, table), ALL[:5], "the ids of the branch")
+    lab.same(branch_ids(lab, table), ALL[:5], "the ids on the branch")
 
 
 @check("LN-BRANCH-009", "MergeInsertIntoTable with a branch changes only that branch.", _BRANCH,
@@ -165,13 +169,13 @@ def merge(lab: Lab) -> None:
         on="id",
         when_not_matched_insert_all=True,
     )
-    lab.same(branch_ids(lab, table, None), main, "the ids of the main line")
+    lab.same(branch_ids(lab, table, None), main, "the ids on the main branch")
     needs_reads(lab)
     found = branch_ids(lab, table)
     lab.that(12 in found, "the merged row on the branch", found)
     if 11 in main:
-        raise NotReached("InsertIntoTable of a branch wrote to the main line: LN-BRANCH-003")
-    lab.same(found, [*ALL, 11, 12], "the ids of the branch")
+        raise NotReached("InsertIntoTable with a branch wrote to the main branch (LN-BRANCH-003)")
+    lab.same(found, [*ALL, 11, 12], "the ids on the branch")
 
 
 def columns_of(lab: Lab, table: list[str], branch: str | None) -> list[str]:
@@ -191,7 +195,9 @@ def add_columns(lab: Lab) -> None:
         new_columns=[{"name": "twice", "expression": "id * 2"}],
     )
     lab.that(
-        "twice" not in columns_of(lab, table, None), "no column on the main line", "it is there"
+        "twice" not in columns_of(lab, table, None),
+        "no such column on the main branch",
+        "it exists",
     )
     needs_reads(lab)
     lab.that("twice" in columns_of(lab, table, SIDE), "the column on the branch", "it is missing")
@@ -203,9 +209,15 @@ def add_columns(lab: Lab) -> None:
 def drop_columns(lab: Lab) -> None:
     table = branched(lab)
     lab.maybe("AlterTableDropColumns", id=table, branch=SIDE, columns=["score"])
-    lab.that("score" in columns_of(lab, table, None), "the column on the main line", "it is gone")
+    lab.that(
+        "score" in columns_of(lab, table, None),
+        "the column on the main branch",
+        "it no longer exists",
+    )
     needs_reads(lab)
-    lab.that("score" not in columns_of(lab, table, SIDE), "no column on the branch", "it is there")
+    lab.that(
+        "score" not in columns_of(lab, table, SIDE), "no such column on the branch", "it exists"
+    )
 
 
 @check("LN-BRANCH-012", "Columns renamed on a branch keep their names on the main branch.",
@@ -219,7 +231,11 @@ def rename_columns(lab: Lab) -> None:
         branch=SIDE,
         alterations=[{"path": "name", "rename": "label"}],
     )
-    lab.that("name" in columns_of(lab, table, None), "the old name on the main line", "it is gone")
+    lab.that(
+        "name" in columns_of(lab, table, None),
+        "the old name on the main branch",
+        "it no longer exists",
+    )
     needs_reads(lab)
     lab.that("label" in columns_of(lab, table, SIDE), "the new name on the branch", "the old one")
 
@@ -232,14 +248,14 @@ def versions(lab: Lab) -> None:
     table = branched(lab)
     listed = lab.maybe("ListTableVersions", id=table, branch=SIDE).get("versions") or ()
     numbers = sorted(entry["version"] for entry in listed)
-    lab.that(len(numbers) > 0, "versions of the branch", numbers)
+    lab.that(len(numbers) > 0, "versions on the branch", numbers)
     newest = lab.maybe("DescribeTableVersion", id=table, branch=SIDE).get("version") or {}
-    lab.same(newest.get("version"), numbers[-1], "the newest version of the branch")
+    lab.same(newest.get("version"), numbers[-1], "the newest version on the branch")
     lab.maybe("DeleteFromTable", id=table, branch=SIDE, predicate="id > 5")
     lab.maybe("RestoreTable", id=table, branch=SIDE, version=numbers[-1])
-    lab.same(branch_ids(lab, table), [*ALL, 11], "the ids of the branch")
-    lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
-    lab.same(version_numbers(lab, table), [1], "the versions of the main line")
+    lab.same(branch_ids(lab, table), [*ALL, 11], "the ids on the branch")
+    lab.same(branch_ids(lab, table, None), ALL, "the ids on the main branch")
+    lab.same(version_numbers(lab, table), [1], "the versions on the main branch")
 
 
 @check("LN-BRANCH-014", "An index created on a branch exists only on that branch.", _BRANCH,
@@ -257,8 +273,8 @@ def index(lab: Lab) -> None:
     )
     for branch, expected in (({"branch": SIDE}, ["by_id"]), ({}, [])):
         found = lab.maybe("ListTableIndices", id=table, **branch).get("indexes") or ()
-        where = "the branch" if branch else "the main line"
-        lab.same([entry["index_name"] for entry in found], expected, f"the indices of {where}")
+        where = "the branch" if branch else "the main branch"
+        lab.same([entry["index_name"] for entry in found], expected, f"the indices on {where}")
 
 
 @check("LN-BRANCH-015", "DropTableIndex with a branch keeps the index of the main branch.", _BRANCH,
@@ -270,10 +286,10 @@ def drop_index(lab: Lab) -> None:
     lab.given("CreateTableBranch", id=table, name=SIDE)
     on_branch = lab.maybe("ListTableIndices", id=table, branch=SIDE).get("indexes") or ()
     if not on_branch:
-        raise Skipped("a branch starts without indices here")
+        raise Skipped("branches start without indices on this target")
     lab.maybe("DropTableIndex", id=table, branch=SIDE, index_name="by_id")
     kept = lab.ok("ListTableIndices", id=table).get("indexes") or ()
-    lab.same([entry["index_name"] for entry in kept], ["by_id"], "the indices of the main line")
+    lab.same([entry["index_name"] for entry in kept], ["by_id"], "the indices on the main branch")
 
 
 @check("LN-BRANCH-016", "DescribeTable with a branch describes that branch.", _BRANCH,
@@ -290,7 +306,7 @@ def describe(lab: Lab) -> None:
     answer = lab.maybe("DescribeTable", id=table, branch=SIDE, load_detailed_metadata=True)
     names = [f["name"] for f in (answer.get("schema") or {}).get("fields") or ()]
     if names:
-        lab.that("twice" in names, "the branch's column", names)
+        lab.that("twice" in names, "the column of the branch", names)
 
 
 @check("LN-BRANCH-017", "GetTableStats with a branch counts the rows of that branch.", _BRANCH,
@@ -298,9 +314,9 @@ def describe(lab: Lab) -> None:
 def stats(lab: Lab) -> None:
     table = branched(lab)
     answer = lab.maybe("GetTableStats", id=table, branch=SIDE)
-    lab.same(answer.get("num_rows"), len(ALL) + 1, "num_rows of the branch")
+    lab.same(answer.get("num_rows"), len(ALL) + 1, "num_rows on the branch")
     lab.same(
-        lab.ok("GetTableStats", id=table).get("num_rows"), len(ALL), "num_rows of the main line"
+        lab.ok("GetTableStats", id=table).get("num_rows"), len(ALL), "num_rows on the main branch"
     )
 
 
@@ -318,9 +334,9 @@ def metadata(lab: Lab) -> None:
     )
     answer = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
     schema = answer.get("schema") or {}
-    lab.that("side" not in (schema.get("metadata") or {}), "no metadata on the main line", schema)
+    lab.that("side" not in (schema.get("metadata") or {}), "no metadata on the main branch", schema)
     fields = [f for f in schema.get("fields") or () if (f.get("metadata") or {}).get("side")]
-    lab.same(fields, [], "fields of the main line with the branch's metadata")
+    lab.same(fields, [], "the fields on the main branch that have the branch's metadata")
 
 
 @check("LN-BRANCH-019", "A branch created with from_branch starts from that branch.",
@@ -330,17 +346,17 @@ def metadata(lab: Lab) -> None:
 def from_branch(lab: Lab) -> None:
     table = branched(lab)
     lab.maybe("CreateTableBranch", id=table, name="second", from_branch=SIDE)
-    lab.same(lab.count(table, branch="second"), len(ALL) + 1, "the rows of the second branch")
+    lab.same(lab.count(table, branch="second"), len(ALL) + 1, "the rows on the second branch")
 
 
 @check("LN-BRANCH-020", "A new branch starts from the newest version by default.",
-       "rest.yaml, CreateTableBranchRequest: from_version, the latest if left out",
+       "rest.yaml, CreateTableBranchRequest: from_version, which defaults to the latest",
        "CreateTableBranch", "CountTableRows", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def from_newest(lab: Lab) -> None:
     table = two_versions(lab)
     lab.ok("CreateTableBranch", id=table, name=SIDE)
-    lab.same(lab.count(table, branch=SIDE), len(ALL) + 1, "the rows of the branch")
+    lab.same(lab.count(table, branch=SIDE), len(ALL) + 1, "the rows on the branch")
 
 
 @check("LN-BRANCH-021", "A branch that is deleted and created again has none of its old rows.",
@@ -351,7 +367,7 @@ def again(lab: Lab) -> None:
     table = branched(lab)
     lab.ok("DeleteTableBranch", id=table, name=SIDE)
     lab.ok("CreateTableBranch", id=table, name=SIDE)
-    lab.same(lab.count(table, branch=SIDE), len(ALL), "the rows of the new branch")
+    lab.same(lab.count(table, branch=SIDE), len(ALL), "the rows on the new branch")
 
 
 @check("LN-BRANCH-022", "A missing branch cannot be read or written.", _BRANCH,
@@ -362,7 +378,7 @@ def missing(lab: Lab) -> None:
     codes = [4, 11, 13, 22]
     lab.refused("CountTableRows", codes, id=table, branch="none")
     lab.refused("InsertIntoTable", codes, stream(people(12)), id=table, branch="none")
-    lab.same(lab.count(table), len(ALL), "the rows of the main line")
+    lab.same(lab.count(table), len(ALL), "the rows on the main branch")
 
 
 @check("LN-BRANCH-024", "version together with branch selects a version of that branch.", _BRANCH,
@@ -379,18 +395,24 @@ def branch_and_version(lab: Lab) -> None:
     numbers = [entry["version"] for entry in latest]
     lab.same(numbers, sorted(numbers, reverse=True), "the branch's versions, newest first")
     newest = numbers[0]
-    lab.same(lab.count(table, branch=SIDE, version=newest), 3, "the rows of the branch's version")
+    lab.same(lab.count(table, branch=SIDE, version=newest), 3, "the rows in the branch's version")
     lab.same(
-        lab.count(table, branch=SIDE, version=newest, predicate="id > 4"), 1, "rows of a predicate"
+        lab.count(table, branch=SIDE, version=newest, predicate="id > 4"),
+        1,
+        "the rows that match a predicate",
     )
     found = lab.query(table, branch=SIDE, version=newest).column("id").to_pylist()
-    lab.same(sorted(found), [1, 2, 5], "the ids of the branch's version")
+    lab.same(sorted(found), [1, 2, 5], "the ids in the branch's version")
     told = (
         lab.maybe("DescribeTableVersion", id=table, branch=SIDE, version=newest).get("version")
         or {}
     )
     main = lab.maybe("DescribeTableVersion", id=table, version=newest).get("version") or {}
-    lab.that(told.get("manifest_path") != main.get("manifest_path"), "a manifest of its own", told)
+    lab.that(
+        told.get("manifest_path") != main.get("manifest_path"),
+        "a different manifest from that of the main branch",
+        told,
+    )
     for limit in (1, 2):
         page = lab.ok("ListTableVersions", id=table, branch=SIDE, descending=True, limit=limit)
         given = [entry["version"] for entry in page.get("versions") or ()]
@@ -416,7 +438,7 @@ def described(lab: Lab) -> None:
         found = {k: answer["stats"][k] for k in ("num_fragments", "num_deleted_rows")}
         lab.same(found, {"num_fragments": 1, "num_deleted_rows": 1}, "the branch's stats")
     held = (answer.get("schema") or {}).get("metadata")
-    lab.has(held, {"side": "yes"}, "the metadata of the branch's schema")
+    lab.has(held, {"side": "yes"}, "the schema metadata of the branch")
 
 
 @check("LN-BRANCH-026",
@@ -435,13 +457,13 @@ def deleted(lab: Lab) -> None:
         return sorted(version_numbers(lab, table, **more))
 
     main, side = left(), left(branch=SIDE)
-    lab.that(len(side) > 2, "three versions of the branch or more", side)
+    lab.that(len(side) > 2, "at least three versions on the branch", side)
     goes = side[-2]
     spans = [{"start_version": goes, "end_version": goes + 1}]
     lab.maybe("BatchDeleteTableVersions", id=table, branch=SIDE, ranges=spans)
-    lab.same(left(), main, "the versions of the main line")
-    lab.same(left(branch=SIDE), [v for v in side if v != goes], "the versions of the branch")
-    lab.same(branch_ids(lab, table), [1, 2, 3, 4, 5, 6], "the ids of the branch")
+    lab.same(left(), main, "the versions on the main branch")
+    lab.same(left(branch=SIDE), [v for v in side if v != goes], "the versions on the branch")
+    lab.same(branch_ids(lab, table), [1, 2, 3, 4, 5, 6], "the ids on the branch")
 
 
 @check("LN-BRANCH-027",
@@ -467,10 +489,10 @@ def from_both(lab: Lab) -> None:
         lab.given("InsertIntoTable", stream(people(number)), id=table)
         lab.maybe("InsertIntoTable", stream(people(number + 10)), id=table, branch=SIDE)
     side = sorted(version_numbers(lab, table, branch=SIDE))
-    lab.that(len(side) > 1, "two versions of the branch or more", side)
+    lab.that(len(side) > 1, "at least two versions on the branch", side)
     at = side[-2]
     lab.maybe("CreateTableBranch", id=table, name="third", from_branch=SIDE, from_version=at)
-    lab.same(branch_ids(lab, table, "third"), [1, 12], "the ids of the new branch")
+    lab.same(branch_ids(lab, table, "third"), [1, 12], "the ids on the new branch")
 
 
 @check("LN-BRANCH-029", "Tags and branches created from the main branch name no branch.",
@@ -487,9 +509,11 @@ def no_branch(lab: Lab) -> None:
     lab.maybe("CreateTableBranch", id=table, name=SIDE)
     held = lab.maybe("ListTableBranches", id=table).get("branches") or {}
     lab.same(
-        (held.get(SIDE) or {}).get("parentBranch"), None, "the parent of a branch of the main line"
+        (held.get(SIDE) or {}).get("parentBranch"),
+        None,
+        "the parent of a branch of the main branch",
     )
-    lab.that("main" not in held, "the main line left out", list(held))
+    lab.that("main" not in held, "no entry for the main branch", list(held))
 
 
 @check("LN-BRANCH-030", "Deleting a branch does not affect the branches that were created from it.",
@@ -503,12 +527,14 @@ def delete_parent(lab: Lab) -> None:
     lab.maybe("CreateTableBranch", id=table, name="deeper", from_branch=SIDE)
     lab.maybe("InsertIntoTable", stream(people(3)), id=table, branch="deeper")
     if [branch_ids(lab, table), branch_ids(lab, table, "deeper")] != [[1, 2], [1, 2, 3]]:
-        raise NotReached("InsertIntoTable and QueryTable do not keep branches apart")
+        raise NotReached("InsertIntoTable and QueryTable do not separate branches")
     reply = lab.call("DeleteTableBranch", id=table, name=SIDE)
     if not reply.succeeded:
         lab.must_fail(reply, [13, 19])
-        lab.same(branch_ids(lab, table), [1, 2], "the ids of the branch that was to be deleted")
-    lab.same(branch_ids(lab, table, "deeper"), [1, 2, 3], "the ids of the branch made from it")
+        lab.same(
+            branch_ids(lab, table), [1, 2], "the ids on the branch after its rejected deletion"
+        )
+    lab.same(branch_ids(lab, table, "deeper"), [1, 2, 3], "the ids on the branch created from it")
 
 
 @check("LN-BRANCH-023",
@@ -525,7 +551,7 @@ def branch_contents(lab: Lab) -> None:
         held = found.get(name) or {}
         lab.same(held.get("parentVersion"), version, f"parentVersion of {name}")
         lab.that(
-            held.get("parentBranch") in (None, "main"), "no other parent than the main line", held
+            held.get("parentBranch") in (None, "main"), "no parent other than the main branch", held
         )
         made = held.get("createAt") or 0
         lab.that(0 <= made < 10**10, "createAt in seconds since 1970", made)
@@ -580,9 +606,9 @@ def main_written(lab: Lab) -> None:
             lab,
             told,
             branch_state(lab, table, branch=name),
-            f"{name} after all writes to the main line",
+            f"{name} after all writes to the main branch",
         )
-    lab.same(branch_starts(lab, table), listed, "where the branches start, as it was")
+    lab.same(branch_starts(lab, table), listed, "the start versions of the branches")
 
 
 @check("LN-BRANCH-061", "Changes to a branch affect neither the main branch nor other branches.",
@@ -596,10 +622,10 @@ def side_written(lab: Lab) -> None:
     listed = branch_starts(lab, table), lab.call("ListTableTags", id=table).answer
     _written(lab, table, max(version_numbers(lab, table)), **_SIDE)
     for of, told in zip(lines, before, strict=True):
-        what = f"{of.get('branch', 'the main line')} after all writes to a branch"
+        what = f"{of.get('branch', 'the main branch')} after all writes to another branch"
         same_values(lab, told, branch_state(lab, table, **of), what)
     after = branch_starts(lab, table), lab.call("ListTableTags", id=table).answer
-    lab.same(after, listed, "the branches and tags that are listed after writes to a branch")
+    lab.same(after, listed, "the listed branches and tags after writes to a branch")
 
 
 @check("LN-BRANCH-062", "Column names are resolved on the branch that the request names.",
@@ -633,12 +659,12 @@ def columns_of_a_line(lab: Lab) -> None:
         reply = lab.call(operation, data, id=table, **request, **_SIDE)
         (lab.may_refuse if data is None else lab.must_succeed)(reply)
     found = {r["id"]: r.get("both") for r in branch_rows(lab, table).rows.to_pylist()}
-    lab.same(found, {2: 4, 5: 11, 6: 13, 8: 17}, "the new column by id")
+    lab.same(found, {2: 4, 5: 11, 6: 13, 8: 17}, "the values of the new column by id")
     lab.maybe("AlterTableDropColumns", id=table, columns=["both"], **_SIDE)
     lab.same(
         (lab.ids(table), count_on_branch(lab, table, **_SIDE)),
         ([1, 2], 4),
-        "the rows of both lines",
+        "the rows on both branches",
     )
 
 
@@ -653,7 +679,7 @@ def deleted_on_one(lab: Lab) -> None:
     insert_each(lab, table, *range(12, 17), **_SIDE)
     both = sorted({2, 3, 4, 5} & set(version_numbers(lab, table, **_SIDE)))
     if len(both) < 4:
-        raise Skipped("versions of a branch are not counted from where it starts")
+        raise Skipped("version numbers of a branch do not continue from its start version")
     due = {
         "main": {v: [*range(1, v + 1)] for v in both},
         "side": {v: ids_on_branch(lab, table, version=v, **_SIDE) for v in both},
@@ -663,7 +689,7 @@ def deleted_on_one(lab: Lab) -> None:
         lab.maybe("BatchDeleteTableVersions", id=table, **of,
                   ranges=[{"start_version": gone, "end_version": gone + 1}])  # fmt: skip
         if gone in version_numbers(lab, table, **of):
-            raise Skipped("the version may not be deleted here")
+            raise Skipped("the target does not delete this version")
         del due[name][gone]
         for operation in ("CountTableRows", "DescribeTableVersion", "RestoreTable"):
             reply = lab.call(operation, id=table, version=gone, **of)
@@ -672,7 +698,9 @@ def deleted_on_one(lab: Lab) -> None:
         for line, versions in due.items():
             on = _SIDE if line == "side" else {}
             found = {v: ids_on_branch(lab, table, version=v, **on) for v in versions}
-            lab.same(found, versions, f"the ids on {line} after {gone} was deleted on {name}")
+            lab.same(
+                found, versions, f"the ids on {line} after version {gone} was deleted on {name}"
+            )
 
 
 @check("LN-BRANCH-064",
@@ -691,7 +719,7 @@ def made_again(lab: Lab) -> None:
         lab,
         fresh,
         branch_state(lab, table, **_SIDE),
-        "a branch made again, as of one of a new name",
+        "a re-created branch, as for a branch with a new name,",
     )
     count_on_branch(lab, table, **_SIDE)  # skips if a branch cannot be read
     lab.refused("CountTableRows", [0, 11], id=table, version=last, **_SIDE)
@@ -719,4 +747,4 @@ def branch_names(lab: Lab) -> None:
         lab.given("InsertIntoTable", stream(people(number)), id=table, branch=name)
     for name, number in made.items():
         lab.same(branch_ids(lab, table, name), [1, number], f"the ids of branch {name}")
-    lab.same(lab.ids(table), [1], "the ids of the main line")
+    lab.same(lab.ids(table), [1], "the ids on the main branch")

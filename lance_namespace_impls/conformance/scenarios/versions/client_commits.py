@@ -28,7 +28,7 @@ def managed_table(lab: Lab) -> list[str]:
         reply = lab.call("CreateTable", stream(people(*range(1, _ROWS + 1))), id=table, **more)
         if reply.succeeded and lab.ok("DescribeTable", id=table).get("managed_versioning"):
             return table
-    raise Skipped("no table's versions are kept by the namespace")
+    raise Skipped("the namespace manages the versions of no table")
 
 
 def newest(lab: Lab, table: list[str], **of: Any) -> int:
@@ -45,7 +45,7 @@ def staged(lab: Lab, table: list[str], *ids: int, branch: str | None = None) -> 
     version = newest(lab, table, **of) + 1
     path = Path(local_folder(lab.ok("DescribeTable", id=table)))
     if not os.access(path, os.W_OK):
-        raise Skipped("the location cannot be written from here")
+        raise Skipped("this machine cannot write to the location")
     with tempfile.TemporaryDirectory(prefix="lnkit-") as folder:
         beside = Path(folder) / "copy"
         shutil.copytree(path, beside)

@@ -32,8 +32,8 @@ def right_version(lab: Lab, found: Mapping[str, Any], request: Mapping[str, Any]
     """Check what an answer reports about a committed version."""
     lab.same(found.get("version"), request["version"], "the version")
     there = is_file(found.get("manifest_path"), found.get("manifest_size"))
-    lab.that(there, "a manifest that is there, of its size", found)
-    lab.that(found.get("timestamp_millis", 2**41) > 10**12, "a time in milliseconds", found)
+    lab.that(there, "an existing manifest with the reported size", found)
+    lab.that(found.get("timestamp_millis", 2**41) > 10**12, "a timestamp in milliseconds", found)
 
 
 @check("LN-MANAGED-001",
@@ -44,7 +44,11 @@ def right_version(lab: Lab, found: Mapping[str, Any], request: Mapping[str, Any]
 def commit(lab: Lab) -> None:
     table = managed_table(lab)
     lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
-    lab.same((newest(lab, table), lab.count(table)), (1, _ROWS), "the version and the rows before")
+    lab.same(
+        (newest(lab, table), lab.count(table)),
+        (1, _ROWS),
+        "the version and the rows before the commit",
+    )
     request = staged(lab, table, 11, 12)
     right_version(lab, lab.ok("CreateTableVersion", **request).get("version") or {}, request)
     listed = lab.ok("ListTableVersions", id=table, descending=True).get("versions") or []
@@ -54,7 +58,7 @@ def commit(lab: Lab) -> None:
     described = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
     lab.same(described.get("version"), 2, "the described version")
     lab.same(lab.count(table), _ROWS + 2, "the rows")
-    lab.same(lab.count(table, version=1), _ROWS, "the rows of version 1")
+    lab.same(lab.count(table, version=1), _ROWS, "the rows in version 1")
 
 
 @check("LN-MANAGED-002", "CreateTableVersion stores the metadata and e_tag of a version.", _VERSION,
@@ -106,7 +110,7 @@ def at_the_same_time(lab: Lab) -> None:
         for reply in replies:
             if not reply.succeeded:
                 lab.must_fail(reply, CONFLICT)
-        lab.same(sum(reply.succeeded for reply in replies), 1, "how many succeed")
+        lab.same(sum(reply.succeeded for reply in replies), 1, "the number of successful calls")
         lab.same(newest(lab, table), latest + 1, "the latest version")
 
 
@@ -120,7 +124,11 @@ def told(lab: Lab) -> None:
     if described.get("managed_versioning"):
         lab.must_succeed(reply)
     elif reply.succeeded:
-        raise Failed("managed_versioning, since versions are committed", str(described), reply)
+        raise Failed(
+            "managed_versioning to be true if CreateTableVersion commits versions",
+            str(described),
+            reply,
+        )
     else:
         lab.must_fail(reply, [0, 19])  # code 19 if other tables of the catalog accept versions
     declared = lab.table_id()
@@ -146,7 +154,7 @@ def batch(lab: Lab) -> None:
     lab.same([v.get("version") for v in found], [2, 3], "the versions")
     for version, notes in zip(found, kept, strict=True):
         if version.get("metadata") is not None:
-            lab.has(version["metadata"], notes, "the metadata that is answered")
+            lab.has(version["metadata"], notes, "the returned metadata")
     lab.same([newest(lab, table) for table in tables], [2, 3], "the latest versions")
     lab.same([lab.count(table) for table in tables], [_ROWS + 1, _ROWS + 2], "the rows")
 
@@ -187,7 +195,7 @@ def commit_tables(lab: Lab) -> None:
     for key, due in (("id", gone), ("location", old.get("location")),
                      ("properties", old.get("properties"))):  # fmt: skip
         if told.get(key) is not None:
-            lab.same(told[key], due, f"{key} of the table that was deregistered")
+            lab.same(told[key], due, f"the {key} of the deregistered table")
     deleted = results[2]["delete_table_versions"].get("deleted_count")
     lab.that(deleted in (None, 1), "one deleted version", deleted)
     given = [[key for key, value in o.items() if value is not None] for o in operations]
@@ -201,18 +209,18 @@ def commit_tables(lab: Lab) -> None:
     lab.has(where.get("properties"), {"owner": "ana"}, "the properties of the declared table")
     for key in ("location", "properties", "managed_versioning"):
         lab.same(
-            results[1]["declare_table"].get(key), where.get(key), f"{key} of the declared table"
+            results[1]["declare_table"].get(key), where.get(key), f"the {key} of the declared table"
         )
     made = lab.ok("DescribeTableVersion", id=written, version=2).get("version") or {}
     lab.has(made, kept, "the version")
     answered = results[0]["create_table_version"]["version"].get("metadata")
-    lab.has({"by": "Kit"} if answered is None else answered, {"by": "Kit"}, "the metadata answered")
+    lab.has({"by": "Kit"} if answered is None else answered, {"by": "Kit"}, "the returned metadata")
     path = results[0]["create_table_version"]["version"]["manifest_path"]
     lab.same(path, made.get("manifest_path"), "the manifest of the new version")
-    lab.that(before.succeeded, "version 2 before", before.outcome())
+    lab.that(before.succeeded, "version 2 before the call", before.outcome())
     lab.refused("DescribeTableVersion", [11], id=trimmed, version=2)
     lab.ok("DescribeTableVersion", id=trimmed, version=1)
-    lab.that(not lab.exists("TableExists", gone), "the table to be gone", "it is there")
+    lab.that(not lab.exists("TableExists", gone), "the table to no longer exist", "it exists")
 
 
 @check("LN-MANAGED-010", "BatchCommitTables is atomic: it executes all operations or none.",
@@ -229,8 +237,8 @@ def commit_conflict(lab: Lab) -> None:
         {"create_table_version": late},
     ]
     lab.refused("BatchCommitTables", CONFLICT, operations=operations)
-    lab.that(not lab.exists("TableExists", new), "no table declared", "it is there")
-    lab.that(lab.exists("TableExists", first), "the table to stay", "it is gone")
+    lab.that(not lab.exists("TableExists", new), "no table declared", "it exists")
+    lab.that(lab.exists("TableExists", first), "the table to remain", "it no longer exists")
     lab.same((newest(lab, first), newest(lab, second)), (1, 2), "the latest versions")
 
 
@@ -243,8 +251,8 @@ def one_operation(lab: Lab) -> None:
     for wrong in ({}, {"declare_table": {"id": lab.table_id()}, "deregister_table": {"id": table}}):
         operations = [{"declare_table": {"id": new}}, wrong]
         lab.refused("BatchCommitTables", [13], operations=operations)
-        lab.that(not lab.exists("TableExists", new), "no table declared", "it is there")
-    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+        lab.that(not lab.exists("TableExists", new), "no table declared", "it exists")
+    lab.that(lab.exists("TableExists", table), "the table to remain", "it no longer exists")
 
 
 @check("LN-MANAGED-012", "managed_versioning reports the current state of each table.",
@@ -257,7 +265,7 @@ def managed_each(lab: Lab) -> None:
     if reply.succeeded and (reply.answer or {}).get("managed_versioning") is not None:
         found = bool(lab.ok("DescribeTable", id=asked).get("managed_versioning"))
         answered = (reply.answer or {})["managed_versioning"]
-        lab.same(found, answered, "managed_versioning, as DeclareTable answered")
+        lab.same(found, answered, "managed_versioning, as DeclareTable returned it,")
     table = managed_table(lab)
     told = bool(lab.ok("DescribeTable", id=plain).get("managed_versioning"))
     for _ in range(2):
@@ -269,7 +277,7 @@ def managed_each(lab: Lab) -> None:
     lab.ok("DropTable", id=table)
     lab.given("CreateTable", stream(people(1)), id=table)
     found = bool(lab.ok("DescribeTable", id=table).get("managed_versioning"))
-    lab.same(found, told, "managed_versioning of a table that is made anew as the other was")
+    lab.same(found, told, "managed_versioning of a table re-created in the same way as the other")
 
 
 @check("LN-MANAGED-013", "CreateTableVersion returns the version of the requested table.",
@@ -281,7 +289,7 @@ def version_each(lab: Lab) -> None:
         request = staged(lab, table, 20)
         found = lab.ok("CreateTableVersion", **request).get("version")
         if found is not None:
-            lab.same(found["version"], request["version"], "the version that is answered")
+            lab.same(found["version"], request["version"], "the returned version")
 
 
 @check("LN-MANAGED-062",
@@ -308,9 +316,9 @@ def on_a_branch(lab: Lab) -> None:
             continue  # the target manages versions of the main line only
         lab.must_succeed(reply)
         due.append(number)
-        lab.same(branch_ids(lab, table, branch), due, f"the ids of the branch after {operation}")
-    lab.same(newest(lab, table), before, "the latest version of the main line")
-    lab.same(lab.ids(table), ids, "the ids of the main line")
+        lab.same(branch_ids(lab, table, branch), due, f"the ids on the branch after {operation}")
+    lab.same(newest(lab, table), before, "the latest version on the main branch")
+    lab.same(lab.ids(table), ids, "the ids on the main branch")
 
 
 @check("LN-MANAGED-014", "If any operation of BatchCommitTables fails, none of them takes effect.",
@@ -332,7 +340,7 @@ def all_or_none(lab: Lab) -> None:
     if lab.call(
         "BatchCommitTables", operations=[{"declare_table": {"id": lab.table_id()}}]
     ).code in (0, 13):
-        raise Skipped("BatchCommitTables declares no tables here")
+        raise Skipped("BatchCommitTables does not declare tables on this target")
     kept = lab.new_table(1)
     for number in range(len(failing())):
         gone, new, other = lab.new_table(2), lab.table_id(), lab.table_id()
@@ -348,8 +356,8 @@ def all_or_none(lab: Lab) -> None:
             lab.must_fail(reply, [code, 14])
             for table, due in ((new, False), (other, False), (gone, True), (kept, True)):
                 there = lab.exists("TableExists", table)
-                lab.same(there, due, f"whether {table} is there after a batch with {wrong} failed")
-            lab.same((lab.ids(gone), lab.ids(kept)), ([2], [1]), "the ids of the tables that stay")
+                lab.same(there, due, f"whether {table} exists after the failed batch with {wrong}")
+            lab.same((lab.ids(gone), lab.ids(kept)), ([2], [1]), "the ids in the remaining tables")
 
 
 @check("LN-MANAGED-060",
@@ -366,16 +374,24 @@ def batches(lab: Lab) -> None:
     ):  # fmt: skip
         for entries in ([one, wrong], [wrong, one]):
             lab.refused("BatchCreateTableVersions", codes, entries=entries)
-            lab.same([newest(lab, t) for t in tables], [1, 1], f"the versions after code {codes}")
+            lab.same(
+                [newest(lab, t) for t in tables],
+                [1, 1],
+                f"the versions after the failure with one of the codes {codes}",
+            )
         if wrong is not one:
             lab.refused("CreateTableVersion", codes, **wrong)
     found = lab.ok("BatchCreateTableVersions", entries=[two, one]).get("versions") or []
-    lab.same(len(found), 2, "the number of versions in the answer")
+    lab.same(len(found), 2, "the number of versions in the response")
     for entry, version in zip((two, one), found, strict=True):
         right_version(lab, version, entry)
         told = lab.ok("DescribeTableVersion", id=entry["id"], version=2)["version"]
         lab.has(told, kept, "the version")
-        lab.same(version["manifest_path"], told["manifest_path"], "its manifest as it was answered")
+        lab.same(
+            version["manifest_path"],
+            told["manifest_path"],
+            "the manifest path that the commit returned",
+        )
 
 
 @check("LN-MANAGED-061", "BatchCommitTables applies its operations in the given order.",
@@ -391,4 +407,4 @@ def in_order(lab: Lab) -> None:
         told = [k for r in answer.get("results") or () for k, v in r.items() if v is not None]
         lab.same(told, list(names), "the results")
     found = [lab.exists("TableExists", at) for at in (table, new)]
-    lab.same(found, [True, False], "whether what was declared last, and first, is there")
+    lab.same(found, [True, False], "whether the tables declared last and first exist")

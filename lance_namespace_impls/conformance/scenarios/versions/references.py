@@ -44,7 +44,7 @@ def missing_branches(lab: Lab) -> None:
         stats = lab.call("DescribeTableIndexStats", id=table, index_name="by_id")
         lab.that(
             stats.succeeded or stats.code == 0,
-            "the index of the main line to stay",
+            "the index on the main branch to remain",
             stats.outcome(),
         )
     if versions.succeeded:
@@ -80,10 +80,10 @@ def branch_tags(lab: Lab) -> None:
     lab.same((listed.get("version"), listed.get("branch")), (version, "side"), "the listed tag")
     lab.ok("CreateTableTag", id=table, tag="m", version=1)
     found = lab.ok("GetTableTagVersion", id=table, tag="m")
-    lab.that(found.get("branch") in (None, "main"), "no branch for a tag of the main line", found)
+    lab.that(found.get("branch") in (None, "main"), "no branch for a tag on the main branch", found)
     lab.maybe("UpdateTableTag", id=table, tag="m", version=version, branch="side")
     found = lab.ok("GetTableTagVersion", id=table, tag="m")
-    lab.same((found.get("version"), found.get("branch")), (version, "side"), "the tag that moved")
+    lab.same((found.get("version"), found.get("branch")), (version, "side"), "the moved tag")
 
 
 @check("LN-REFERENCE-004", "DescribeTableIndexStats reports on the requested branch and version.",
@@ -100,10 +100,14 @@ def index_stats(lab: Lab) -> None:
         found = lab.maybe("DescribeTableIndexStats", id=table, index_name="by_id", **more)
         return (found.get("num_indexed_rows") or 0) + (found.get("num_unindexed_rows") or 0)
 
-    lab.same((rows(), rows(branch="side")), (10, 12), "the rows of the main line and the branch")
+    lab.same(
+        (rows(), rows(branch="side")),
+        (10, 12),
+        "the number of rows on the main branch and on the branch",
+    )
     lab.given("InsertIntoTable", stream(people(11)), id=table)
     newest = max(version_numbers(lab, table))
-    lab.same((rows(), rows(version=newest - 1)), (11, 10), "the rows of two versions")
+    lab.same((rows(), rows(version=newest - 1)), (11, 10), "the number of rows in two versions")
 
 
 @check("LN-REFERENCE-005",
@@ -114,9 +118,11 @@ def indices_of_version(lab: Lab) -> None:
     table = lab.new_table()
     lab.given("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="by_id")
     found = lab.maybe("ListTableIndices", id=table, version=1).get("indexes")
-    lab.same(list(found or ()), [], "the indices of version 1")
+    lab.same(list(found or ()), [], "the indices in version 1")
     found = lab.ok("ListTableIndices", id=table).get("indexes") or ()
-    lab.same([entry["index_name"] for entry in found], ["by_id"], "the indices of the newest")
+    lab.same(
+        [entry["index_name"] for entry in found], ["by_id"], "the indices in the newest version"
+    )
 
 
 @check("LN-REFERENCE-006", "The main branch cannot be deleted.",
@@ -137,9 +143,11 @@ def branch_contents(lab: Lab) -> None:
     lab.maybe("CreateTableBranch", id=table, name="old", from_version=1)
     found = lab.ok("ListTableBranches", id=table).get("branches") or {}
     starts = {name: found[name].get("parentVersion") for name in ("new", "old") if name in found}
-    lab.same(starts, {"new": 2, "old": 1}, "where the branches start")
+    lab.same(starts, {"new": 2, "old": 1}, "the start versions of the branches")
     lab.that(found["new"].get("parentBranch") in (None, "main"), "no parent branch", found["new"])
-    lab.that((found["new"].get("createAt") or 0) > 1_600_000_000, "a time in seconds", found["new"])
+    lab.that(
+        (found["new"].get("createAt") or 0) > 1_600_000_000, "a timestamp in seconds", found["new"]
+    )
     lab.that((found["new"].get("manifestSize") or 0) > 0, "a size in bytes", found["new"])
 
 
@@ -193,7 +201,7 @@ def nothing_of_the_old(lab: Lab) -> None:
     described = lab.call("DescribeTable", id=table, load_detailed_metadata=True).answer or {}
     fields = (described.get("schema") or {}).get("fields") or ()
     told = [described.get("metadata") or {}, *(field.get("metadata") or {} for field in fields)]
-    lab.that(not any("a" in metadata for metadata in told), "no metadata of the old one", told)
+    lab.that(not any("a" in metadata for metadata in told), "no metadata of the old table", told)
 
 
 @check("LN-REFERENCE-011",
@@ -272,7 +280,7 @@ def not_the_other(lab: Lab) -> None:
         ("CreateTableTag", {"tag": "label", "version": 1, **_SIDE}, [0, 9, 11, 13]),
     ):
         lab.refused(operation, codes, id=table, **request)
-    lab.same((lab.ids(table), branch_ids(lab, table)), ([1], [1]), "the ids of both lines")
+    lab.same((lab.ids(table), branch_ids(lab, table)), ([1], [1]), "the ids on both branches")
 
 
 @check("LN-REFERENCE-061",
@@ -313,7 +321,7 @@ def sizes(lab: Lab) -> None:
         return told.get("manifest_size")
 
     if size(1) is None:
-        raise Skipped("sizes of manifests are not told")
+        raise Skipped("the target does not report manifest sizes")
     for tag in ("kept", "t"):
         lab.given("CreateTableTag", id=table, tag=tag, version=1)
     sides = sorted(version_numbers(lab, table, **_SIDE))
@@ -321,9 +329,17 @@ def sizes(lab: Lab) -> None:
         lab.maybe("UpdateTableTag", id=table, tag="t", version=version, **of)
         found = lab.ok("ListTableTags", id=table)["tags"]
         told = (found["t"]["manifestSize"], found["kept"]["manifestSize"])
-        lab.same(told, (size(version, **of), size(1)), f"the sizes for {version} {of or ''}")
+        lab.same(
+            told,
+            (size(version, **of), size(1)),
+            f"the manifest sizes for version {version} {of or ''}",
+        )
     listed = lab.ok("ListTableBranches", id=table)["branches"]["side"]["manifestSize"]
-    lab.that(listed in (size(1), size(sides[0], **_SIDE)), "the size where it starts", listed)
+    lab.that(
+        listed in (size(1), size(sides[0], **_SIDE)),
+        "the manifest size of the branch's start version",
+        listed,
+    )
 
 
 Call = tuple[str, bytes | None, dict[str, Any]]
@@ -331,7 +347,8 @@ Call = tuple[str, bytes | None, dict[str, Any]]
 
 @check("LN-REFERENCE-063",
        "A declared table has no versions, tags or branches, and failed calls create none.",
-       "protocol semantics, DescribeTable: declared-only holds no dataset; Errors, code 19", "DeclareTable",
+       "protocol semantics, DescribeTable: a declared-only table has no dataset; Errors, code 19",
+       "DeclareTable",
        "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def of_declared(lab: Lab) -> None:
     table = lab.new_declared()
@@ -345,11 +362,11 @@ def of_declared(lab: Lab) -> None:
     )  # fmt: skip
     for operation, data, request in calls:
         reply = lab.call(operation, data, id=table, **request)
-        lab.that(not reply.succeeded, f"{operation} of a declared table to fail", reply.outcome())
+        lab.that(not reply.succeeded, f"{operation} on a declared table to fail", reply.outcome())
     told = lab.maybe("DescribeTable", id=table, check_declared=True)
-    lab.same(told.get("is_only_declared"), True, "is_only_declared after all of that")
+    lab.same(told.get("is_only_declared"), True, "is_only_declared after these calls")
     lab.given("CreateTable", stream(people(1)), id=table)
     for operation, key in (("ListTableTags", "tags"), ("ListTableBranches", "branches")):
         found = (lab.call(operation, id=table).answer or {}).get(key) or ()
-        lab.same(list(found), [], f"the {key} when it has rows")
-    lab.same(version_numbers(lab, table), [1], "the versions when it has rows")
+        lab.same(list(found), [], f"the {key} after the table has rows")
+    lab.same(version_numbers(lab, table), [1], "the versions after the table has rows")

@@ -28,7 +28,11 @@ def tag(lab: Lab) -> None:
        "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def tags(lab: Lab) -> None:
     table = two_versions(lab)
-    lab.same(dict(lab.ok("ListTableTags", id=table).get("tags") or {}), {}, "the tags at first")
+    lab.same(
+        dict(lab.ok("ListTableTags", id=table).get("tags") or {}),
+        {},
+        "the tags before the first one is created",
+    )
     lab.given("CreateTableTag", id=table, tag="first", version=1)
     lab.given("CreateTableTag", id=table, tag="second", version=2)
     found = lab.ok("ListTableTags", id=table).get("tags") or {}
@@ -131,7 +135,7 @@ def tag_to_its_version(lab: Lab) -> None:
 
 
 @check("LN-TAG-060", "A tag has the version and the branch that were set on its own table.",
-       "rest.yaml, GetTableTagVersionResponse: branch the version belongs to; absent for the main branch",
+       "rest.yaml, GetTableTagVersionResponse: branch of the version; absent for the main branch",
        "GetTableTagVersion", "CreateTableTag", "CreateTableBranch", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def tag_of_its_table(lab: Lab) -> None:
@@ -146,7 +150,7 @@ def tag_of_its_table(lab: Lab) -> None:
     for branch, table in [*tables.items()] * 2:
         told = lab.ok("GetTableTagVersion", id=table, tag="t")
         due = (2 if branch else 1, branch)
-        lab.same((told["version"], told.get("branch")), due, "version and branch of the tag")
+        lab.same((told["version"], told.get("branch")), due, "the version and branch of the tag")
 
 
 @check("LN-TAG-010", "Tags belong to one table and are deleted with it.",
@@ -191,7 +195,7 @@ def digits(lab: Lab) -> None:
     lab.same(lab.ok("GetTableTagVersion", id=table, tag="2").get("version"), 1, "the tag's version")
     answer = lab.maybe("DescribeTable", id=table, tag="2", load_detailed_metadata=True)
     if answer.get("version") is not None:
-        lab.same(answer["version"], 1, "the version that the tag describes")
+        lab.same(answer["version"], 1, "the described version of the tag")
     lab.refused("GetTableTagVersion", [8], id=table, tag="1")
 
 

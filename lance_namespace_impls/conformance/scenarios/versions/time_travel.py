@@ -17,7 +17,7 @@ _SOURCE = (
 _TABLES = ["tables"]
 _NEEDED = {"DropTableIndex": "CreateTableScalarIndex"}
 """The write that another one depends on, which a target may not support."""
-_VERSION = "what DescribeTableVersion tells"
+_VERSION = "the DescribeTableVersion result"
 _SIDE = {"branch": "side"}
 _MAIN_IDS = [1, 2, 3, 4, 20, 21]
 """Ids on the main branch of a table whose other branch was written to."""
@@ -104,8 +104,8 @@ Read = Callable[..., Any]
 
 _READS: dict[str, Read] = {
     "the rows": _rows, "the nearest rows": _near, "the number of filtered rows": _filtered,
-    "counts": _count, "what DescribeTable tells": _described, "the indices": _indices,
-    "the stats of the indices": _index, _VERSION: _version,
+    "counts": _count, "the DescribeTable result": _described, "the indices": _indices,
+    "the index statistics": _index, _VERSION: _version,
 }  # fmt: skip
 
 Told = dict[int, dict[str, Any]]
@@ -174,7 +174,7 @@ def _each_other(told: Told, reads: Iterable[str], first: int) -> Iterator[tuple[
 def by_number(lab: Lab) -> None:
     table, told = _past(lab, {})
     for version, what, due in _each_other(told, _READS, 0):
-        lab.same(_READS[what](lab, table, version=version), due, f"{what} of version {version}")
+        lab.same(_READS[what](lab, table, version=version), due, f"{what} for version {version}")
 
 
 @check("LN-PAST-002",
@@ -187,7 +187,7 @@ def on_a_branch(lab: Lab) -> None:
     reads = {k: v for k, v in _READS.items() if v is not _described}
     for version, what, due in _each_other(told, reads, 1):
         found = reads[what](lab, table, version=version, branch="side")
-        lab.same(found, due, f"{what} of version {version} of the branch")
+        lab.same(found, due, f"{what} for version {version} of the branch")
 
 
 @check("LN-PAST-003",
@@ -204,8 +204,8 @@ def by_tag(lab: Lab) -> None:
         for tag in ("moving", f"of-{version}"):
             lab.same(
                 _described(lab, table, tag=tag),
-                due["what DescribeTable tells"],
-                f"what the tag {tag} tells",
+                due["the DescribeTable result"],
+                f"the DescribeTable result for the tag {tag}",
             )
             lab.same(
                 lab.ok("GetTableTagVersion", id=table, tag=tag)["version"],
@@ -216,12 +216,12 @@ def by_tag(lab: Lab) -> None:
 
 @check("LN-PAST-004",
        "RestoreTable restores all of a version: rows, columns, metadata and indices.",
-       "rest.yaml, RestoreTable: makes the contents of an earlier version current again",
+       "rest.yaml, RestoreTable: restores the content of an earlier version",
        "RestoreTable", "QueryTable", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def restored(lab: Lab) -> None:
-    reads: dict[str, Read] = {"the rows": _rows, "counts": _count, "what DescribeTable tells": _described,
-                              "the indices": _indices, "the stats of the indices": _index}  # fmt: skip
+    reads: dict[str, Read] = {"the rows": _rows, "counts": _count, "the DescribeTable result": _described,
+                              "the indices": _indices, "the index statistics": _index}  # fmt: skip
     for first, of in ((1, {}), (2, _SIDE)):
         try:
             table, told = _past(lab, of)
@@ -239,7 +239,7 @@ def restored(lab: Lab) -> None:
                     due = {**due, "version": newest}
                 lab.same(read(lab, table, **of), due, f"{what} after the restore of {version}")
         if of:
-            lab.same(lab.ids(table), _MAIN_IDS, "the ids of the main line")
+            lab.same(lab.ids(table), _MAIN_IDS, "the ids on the main branch")
 
 
 @check("LN-PAST-005",
@@ -257,14 +257,14 @@ def branched(lab: Lab) -> None:
         lab.ok("CreateTableBranch", id=table, name=name, from_version=version)
         for what, read in reads.items():
             lab.same(
-                read(lab, table, branch=name), told[version][what], f"{what} of the branch {name}"
+                read(lab, table, branch=name), told[version][what], f"{what} for the branch {name}"
             )
         reply = lab.call("ListTableBranches", id=table)
         if reply.succeeded:
             lab.same(
                 (reply.answer or {})["branches"][name]["parentVersion"],
                 version,
-                f"where {name} starts",
+                f"the start version of {name}",
             )
 
 
@@ -291,10 +291,12 @@ def told_at_once(lab: Lab) -> None:
                 v["version"]
                 for v in lab.ok("ListTableVersions", id=table, descending=True, **of)["versions"]
             ]
-            lab.same(listed[0], newest, f"the newest version listed after {operation} {of or ''}")
+            lab.same(listed[0], newest, f"the newest listed version after {operation} {of or ''}")
             described = lab.ok("DescribeTable", id=table, load_detailed_metadata=True, **of).get(
                 "version"
             )
-            lab.same(described, newest, f"version that is described after {operation} {of or ''}")
+            lab.same(described, newest, f"the described version after {operation} {of or ''}")
             if operation != "UpdateTableSchemaMetadata" and answer.get("version") is not None:
-                lab.same(answer["version"], newest, f"version that {operation} answers {of or ''}")
+                lab.same(
+                    answer["version"], newest, f"the version that {operation} returns {of or ''}"
+                )

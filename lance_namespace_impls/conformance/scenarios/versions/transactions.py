@@ -20,7 +20,7 @@ def transaction(lab: Lab) -> list[str]:
     lab.must_succeed(reply)
     found = (reply.answer or {}).get("transaction_id")
     if not found:
-        raise Skipped("commits answer no transaction")
+        raise Skipped("commits return no transaction")
     return [str(found)]
 
 
@@ -49,7 +49,7 @@ def unknown(lab: Lab) -> None:
 def properties(lab: Lab, answer: Mapping[str, Any], identifier: list[str]) -> dict[str, str]:
     """Check that an answer and a description agree on a transaction's properties; return them."""
     found = dict(lab.ok("DescribeTransaction", id=identifier).get("properties") or {})
-    lab.same(found, dict(answer.get("properties") or {}), "the properties as described")
+    lab.same(found, dict(answer.get("properties") or {}), "the described properties")
     return found
 
 
@@ -114,12 +114,12 @@ def transaction_each(lab: Lab) -> None:
     for identifier, value in ((one, "1"), (other, "2"), (one, "3")):
         found = lab.ok("AlterTransaction", id=identifier, actions=[setting("a", value)])
         if found.get("properties") is not None:
-            lab.same(found["properties"].get("a"), value, "the property that is answered")
+            lab.same(found["properties"].get("a"), value, "the returned property")
     for identifier, value in ((one, "3"), (other, "2")):
         told = lab.call("DescribeTransaction", id=identifier)
         held = (told.answer or {}).get("properties")
         if told.succeeded and held is not None:
-            lab.same(held.get("a"), value, "the property of the transaction that is described")
+            lab.same(held.get("a"), value, "the property of the described transaction")
 
 
 _WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -146,8 +146,8 @@ def own_transactions(lab: Lab) -> None:
             for each in [told] if isinstance(told, str) else told or ():
                 lab.that(
                     each not in seen,
-                    f"a transaction of {operation}'s own",
-                    f"that of {seen.get(each)}",
+                    f"a separate transaction for {operation}",
+                    f"the transaction of {seen.get(each)}",
                 )
                 seen[each] = operation
                 found = lab.call("DescribeTransaction", id=[each])
@@ -159,7 +159,7 @@ def own_transactions(lab: Lab) -> None:
 
 @check("LN-TRANSACTION-060", "Each action of AlterTransaction sees the earlier ones, and an "
        "invalid one fails with code 13.",
-       "rest.yaml, AlterTransactionRequest: in the order given and all or none; AlterTransaction",
+       "rest.yaml, AlterTransactionRequest: in the specified order, and all or none; AlterTransaction",
        "AlterTransaction", "DescribeTransaction", capabilities=_TABLES)  # fmt: skip
 def transactions(lab: Lab) -> None:
     one = transaction(lab)
@@ -173,7 +173,7 @@ def transactions(lab: Lab) -> None:
         told = lab.ok("DescribeTransaction", id=one)
         for found in (answer, told):
             ours = {k: v for k, v in (found.get("properties") or {}).items() if k in "abc"}
-            lab.same((ours, found["status"]), (due, status), "what is told")
+            lab.same((ours, found["status"]), (due, status), "the properties and the status")
     for codes, wrong in (
         ([13, 14], [setting("d", "1"), setting("d", "2", "Fail")]),
         ([13, 14], [unsetting("c"), unsetting("c", "Fail")]),
@@ -183,4 +183,6 @@ def transactions(lab: Lab) -> None:
     ):
         for actions in ([*wrong, setting("e", "1")], [setting("e", "1"), *wrong]):
             lab.refused("AlterTransaction", codes, id=one, actions=actions)
-        lab.same(lab.ok("DescribeTransaction", id=one), told, "the transaction after a refusal")
+        lab.same(
+            lab.ok("DescribeTransaction", id=one), told, "the transaction after a rejected call"
+        )

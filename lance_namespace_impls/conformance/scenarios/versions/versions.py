@@ -172,11 +172,13 @@ def delete_versions(lab: Lab) -> None:
     )
     left = sorted(version_numbers(lab, table))
     # The protocol leaves open whether a range includes its end.
-    lab.that(left in ([3, 4, 5], [4, 5]), "versions 1 and 2 to be gone, 4 and 5 to stay", left)
+    lab.that(
+        left in ([3, 4, 5], [4, 5]), "versions 1 and 2 to be deleted, and 4 and 5 to remain", left
+    )
     if answer.get("deleted_count") is not None:
         lab.same(answer["deleted_count"], 5 - len(left), "deleted_count")
     lab.refused("CountTableRows", [11], id=table, version=1)
-    lab.same(lab.count(table), len(ALL) + 4, "the rows of the newest version")
+    lab.same(lab.count(table), len(ALL) + 4, "the rows in the newest version")
 
 
 @check("LN-VERSION-011",
@@ -191,18 +193,20 @@ def entries(lab: Lab) -> None:
     found = {entry["version"]: entry for entry in listed}
     lab.same(sorted(found), [1, 2, 3], "the versions")
     paths = [entry["manifest_path"] for entry in found.values()]
-    lab.same(len(set(paths)), 3, "the number of different manifests")
+    lab.same(len(set(paths)), 3, "the number of distinct manifests")
     times = [found[n].get("timestamp_millis") for n in (1, 2, 3)]
     if None not in times:
-        lab.same(times, sorted(times), "the times, in order of the versions")
+        lab.same(times, sorted(times), "the timestamps in the order of the versions")
         now = time.time() * 1000
         lab.that(
-            all(abs(now - t) < 86_400_000 for t in times), "times of today, in milliseconds", times
+            all(abs(now - t) < 86_400_000 for t in times),
+            "timestamps of today, in milliseconds",
+            times,
         )
     for number, entry in found.items():
         one = lab.ok("DescribeTableVersion", id=table, version=number).get("version") or {}
         for key in ("version", "manifest_path", "manifest_size"):
-            lab.same(one.get(key), entry.get(key), f"{key} of version {number}")
+            lab.same(one.get(key), entry.get(key), f"the {key} of version {number}")
 
 
 @check("LN-VERSION-012", "Each version keeps its rows after later writes.",
@@ -220,14 +224,14 @@ def kept(lab: Lab) -> None:
            {1: "new", 3: "n3"}, {9: "n9"}]  # fmt: skip
     for number, names in enumerate(due, start=1):
         found = {row["id"]: row["name"] for row in lab.query(table, version=number).to_pylist()}
-        lab.same(found, names, f"the names of version {number}")
-        lab.same(lab.count(table, version=number), len(names), f"the rows of version {number}")
+        lab.same(found, names, f"the names in version {number}")
+        lab.same(lab.count(table, version=number), len(names), f"the rows in version {number}")
     lab.ok("RestoreTable", id=table, version=2)
     found = {row["id"]: row["name"] for row in lab.query(table).to_pylist()}
-    lab.same(found, due[1], "the names after version 2 was restored")
+    lab.same(found, due[1], "the names after the restore of version 2")
     lab.given("InsertIntoTable", stream(people(20)), id=table)
-    lab.same(lab.ids(table), [1, 2, 3, 20], "the ids after rows were added to it")
-    lab.same(lab.ids(table, version=5), [9], "the ids of version 5")
+    lab.same(lab.ids(table), [1, 2, 3, 20], "the ids after rows are added to the restored version")
+    lab.same(lab.ids(table, version=5), [9], "the ids in version 5")
 
 
 @check("LN-VERSION-013", "A range of versions includes its start and excludes its end.",
@@ -242,8 +246,8 @@ def ranges(lab: Lab) -> None:
     lab.same(sorted(version_numbers(lab, table)), [2, 5, 6], "the versions")
     if answer.get("deleted_count") is not None:
         lab.same(answer["deleted_count"], 3, "deleted_count")
-    lab.same(lab.count(table, version=2), 11, "the rows of version 2")
-    lab.same(lab.count(table), 15, "the rows of the newest version")
+    lab.same(lab.count(table, version=2), 11, "the rows in version 2")
+    lab.same(lab.count(table), 15, "the rows in the newest version")
 
 
 @check("LN-VERSION-014", "Writes return the version that they created.",
@@ -263,7 +267,7 @@ def answered(lab: Lab) -> None:
         version = lab.ok(operation, data, id=table, **request).get("version")
         newest = lab.ok("DescribeTableVersion", id=table).get("version") or {}
         if version is not None:
-            lab.same(version, newest.get("version"), f"the version that {operation} answers")
+            lab.same(version, newest.get("version"), f"the version that {operation} returns")
 
 
 def _versioned(lab: Lab, count: int) -> list[str]:
@@ -289,15 +293,16 @@ def counted_once(lab: Lab) -> None:
         left = version_numbers(lab, table)
         gone = [version for version in before if version not in left]
         within = {v for r in ranges for v in range(r["start_version"], r["end_version"])}
-        lab.that(within & set(before) <= set(gone), f"all versions of {ranges} to be gone", gone)
+        lab.that(within & set(before) <= set(gone), f"all versions in {ranges} to be deleted", gone)
         if answer.get("deleted_count") is not None:
             lab.same(answer["deleted_count"], len(gone), f"deleted_count for {ranges}")
 
 
 @check("LN-VERSION-019",
        "A range that ends at -1 includes all versions from its start, with or without the latest.",
-       "rest.yaml, VersionRange: what the server may delete; the published text of end_version: up to "
-       "and including the latest", "BatchDeleteTableVersions", "ListTableVersions", "InsertIntoTable",
+       "rest.yaml, VersionRange: the versions that the server may delete; the published "
+       "description of end_version: up to and including the latest",
+       "BatchDeleteTableVersions", "ListTableVersions", "InsertIntoTable",
        "CreateTable", level=Level.MAY, capabilities=_TABLES)  # fmt: skip
 def to_the_end(lab: Lab) -> None:
     table = _versioned(lab, 5)
@@ -308,8 +313,8 @@ def to_the_end(lab: Lab) -> None:
         raise Skipped(f"BatchDeleteTableVersions: {reply.outcome()}")
     lab.must_succeed(reply)
     left = sorted(version_numbers(lab, table))
-    lab.that(left in ([1, 5], [1]), "versions 1 and 5 to be left, or version 1", left)
-    lab.same(lab.ids(table), [*range(1, left[-1] + 1)], f"the ids of version {left[-1]}")
+    lab.that(left in ([1, 5], [1]), "versions 1 and 5, or only version 1, to remain", left)
+    lab.same(lab.ids(table), [*range(1, left[-1] + 1)], f"the ids in version {left[-1]}")
 
 
 @check("LN-VERSION-020",
@@ -365,7 +370,7 @@ def one_version(lab: Lab) -> None:
             after = version_numbers(lab, table, **of)
             where = " on a branch" if of else ""
             lab.same(sorted(set(after) - set(before)), [max(before) + 1],
-                     f"the versions that {operation} makes{where}")  # fmt: skip
+                     f"the versions that {operation} creates{where}")  # fmt: skip
             before = after
 
 
@@ -389,7 +394,7 @@ def counted_on(lab: Lab) -> None:
         lab.same(
             ids_on_branch(lab, table, **of),
             before,
-            f"the ids of the version that was restored {of}",
+            f"the ids in the restored version {of}",
         )
         found = [v for v in version_numbers(lab, table, descending=True, **of) if v > first]
         lab.same(found, [first + n for n in (6, 5, 4)], f"the versions {of or ''}")
@@ -400,7 +405,7 @@ def counted_on(lab: Lab) -> None:
 
 @check("LN-VERSION-061",
        "Writes after RestoreTable use the columns and indices of the restored version.",
-       "rest.yaml, RestoreTable: makes the contents of an earlier version current again", "RestoreTable",
+       "rest.yaml, RestoreTable: restores the content of an earlier version", "RestoreTable",
        "AlterTableAddColumns", "AlterTableDropColumns", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def written_after(lab: Lab) -> None:
@@ -427,6 +432,6 @@ def written_after(lab: Lab) -> None:
         lab.refused("UpdateTable", [12, 13, *none], id=table, updates=[["score", "7.0"]], **of)
         lab.refused("CountTableRows", [12, 13, *none], id=table, predicate="score > 1", **of)
         found = count_on_branch(lab, table, predicate="twice = 4", **of)
-        lab.same(found, 1, "the rows by the other column")
+        lab.same(found, 1, "the rows that match the other column")
         found = count_on_branch(lab, table, version=full, predicate="score > 0", **of)
-        lab.same(found, 2, "its older rows")
+        lab.same(found, 2, "the older rows")
