@@ -26,7 +26,13 @@ from lance_namespace_impls.distributed.partition_write import (
     write_partitions,
 )
 from lance_namespace_impls.distributed.target import PartitionedTarget
-from lance_namespace_impls.spark import count_rows, frame_from_arrow, read_table, write_table
+from lance_namespace_impls.spark import (
+    count_rows,
+    frame_from_arrow,
+    join_partitions,
+    read_table,
+    write_table,
+)
 
 FIELDS = ["year(ts)", "bucket(4, tenant)"]
 TENANTS = ("a", "b", None, "größe", "x/y")
@@ -229,3 +235,39 @@ def test_a_partition_that_another_writer_creates_meanwhile_is_joined(lake: Any) 
     assert ids(found.scan().read_all()) == [*range(100), *range(200, 250)]
     keys = [tuple(each.values.values()) for each in found.partitions()]
     assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
+def test_a_join_by_partitions_equals_sparks(spark: Any, lake: Any, how: str) -> None:
+    users = pa.table(
+        {
+            "tenant": ["a", "b", "b", None, "new"],
+            "limits": pa.array([[1.0], [2.0], None, [4.0], []], pa.list_(pa.float32())),
+        }
+    )
+    write_table(frame_from_arrow(spark, rows()), lake, "events", partitioned_by=FIELDS)
+    write_table(frame_from_arrow(spark, users), lake, "users", partitioned_by=["bucket(4, tenant)"])
+    lake.partitioned("users").evolve(["bucket(4, tenant)", "tenant"])
+    lake.partitioned("users").write([{"tenant": "x/y", "limits": [5.0]}])
+    found = join_partitions(spark, lake, "events", "users", on="tenant", how=how)
+    wanted = read_table(spark, lake, "events").join(read_table(spark, lake, "users"), "tenant", how)
+    assert "Exchange" not in found._jdf.queryExecution().executedPlan().toString()
+    assert found.columns == ["tenant", "id", "ts", "limits"]
+    every = [sorted(map(repr, frame.select(*found.columns).collect())) for frame in (found, wanted)]
+    assert every[0] == every[1]
+    assert len(every[0]) > 40
+
+
+def test_joins_that_need_a_shuffle_are_rejected(spark: Any, lake: Any) -> None:
+    write_table(frame_from_arrow(spark, rows()), lake, "events", partitioned_by=FIELDS)
+    other = rows().rename_columns(["number", "tenant", "time"])
+    write_table(frame_from_arrow(spark, other), lake, "other", partitioned_by=["bucket(8, tenant)"])
+    lake.table("plain").create(rows())
+    with pytest.raises(InvalidInputError, match="no common field"):
+        join_partitions(spark, lake, "events", "other", on="tenant")
+    with pytest.raises(UnsupportedError, match="not partitioned"):
+        join_partitions(spark, lake, "events", "plain", on="tenant")
+    with pytest.raises(TableNotFoundError):
+        join_partitions(spark, lake, "events", "missing", on="tenant")
+    with pytest.raises(InvalidInputError, match="both sides have the column id"):
+        join_partitions(spark, lake, "events", "events", on="tenant")
