@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import ssl
+import weakref
 from collections.abc import Callable, Mapping
+from functools import partial
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import urlsplit
@@ -203,7 +205,7 @@ def check_uri(impl: str, uri: str, key: str = "uri") -> str:
 def new_client(
     config: HttpConfig, uri: str, headers: Mapping[str, str] | None = None
 ) -> httpx.Client:
-    """Build a client for one server.
+    """Build a client for one server; a forked process uses its own connections.
 
     Args:
         config: timeouts, TLS, headers and other properties.
@@ -214,8 +216,8 @@ def new_client(
         InvalidInputError: code 13, a certificate cannot be read, or the proxy is not a valid
             address.
     """
-    transport = _transport(httpx.HTTPTransport, config, uri, _tls(config, uri))
-    buffered = _BufferedResponses(transport, config.impl)
+    connect = partial(_transport, httpx.HTTPTransport, config, uri, _tls(config, uri))
+    buffered = _BufferedResponses(connect, config.impl)
     return _with_rules(httpx.Client, buffered, config, uri, headers)
 
 
@@ -324,9 +326,14 @@ class _BufferedResponses(httpx.BaseTransport):
     read completely.
     """
 
-    def __init__(self, transport: httpx.BaseTransport, impl: str) -> None:
-        self._transport = transport
+    def __init__(self, connect: Callable[[], httpx.BaseTransport], impl: str) -> None:
+        self._connect = connect
         self._impl = impl
+        self._start_unconnected()
+        _ALL.add(self)
+
+    def _start_unconnected(self) -> None:
+        self._transport = self._connect()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         with upstream_call(self._impl, request.method) as call:
@@ -344,6 +351,18 @@ class _BufferedResponses(httpx.BaseTransport):
 
     def close(self) -> None:
         self._transport.close()
+
+
+_ALL: weakref.WeakSet[_BufferedResponses] = weakref.WeakSet()
+
+
+def _forget_connections() -> None:
+    """Drop all connections after a fork: the child must not use the connections of its parent."""
+    for each in _ALL:
+        each._start_unconnected()
+
+
+os.register_at_fork(after_in_child=_forget_connections)
 
 
 class _BufferedAsyncResponses(httpx.AsyncBaseTransport):
