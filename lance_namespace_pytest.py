@@ -39,6 +39,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption(f"--{NAME}-token", metavar="TEXT", help="Bearer token.")
     group.addoption(
+        f"--{NAME}-property", metavar="KEY=VALUE", action="append", default=[],
+        help="Property of the rest backend to log in, such as credential; repeatable.",
+    )  # fmt: skip
+    group.addoption(
         f"--{NAME}-under", metavar="ID", default="",
         help="Namespace to work in, as names joined by $; defaults to the root.",
     )  # fmt: skip
@@ -83,6 +87,7 @@ class Checks(pytest.Collector):
         return found
 
     def _start(self) -> None:
+        from lance_namespace_client.errors import InvalidInputError
         from lance_namespace_impls.conformance.api import url_target
         from lance_namespace_impls.conformance.ledger import state_folder
         from lance_namespace_impls.conformance.redact import Redactor
@@ -90,6 +95,7 @@ class Checks(pytest.Collector):
 
         option = self.config.getoption
         headers = dict(text.partition("=")[::2] for text in option(f"--{NAME}-header"))
+        properties = dict(text.partition("=")[::2] for text in option(f"--{NAME}-property"))
         options = Options(
             under=tuple(name for name in option(f"--{NAME}-under").split("$") if name),
             read_only=option(f"--{NAME}-read-only"),
@@ -97,16 +103,19 @@ class Checks(pytest.Collector):
             folder=state_folder(),
         )
         self._redactor = Redactor()
-        self._target, self._connection = url_target(
-            option(f"--{NAME}"), headers, option(f"--{NAME}-token"), self._redactor
-        )
+        try:
+            self._target, self._connection = url_target(
+                option(f"--{NAME}"), headers, option(f"--{NAME}-token"), self._redactor, properties
+            )
+        except InvalidInputError as error:
+            pytest.exit(f"--{NAME}-property: {self._redactor.text(str(error))}", COULD_NOT_RUN)
         self._session = Session(self._target, options)
         try:
             self._session.start()
         except CannotRunError as error:
             text = str(error).replace("--under", f"--{NAME}-under")
             text = text.replace("--read-only", f"--{NAME}-read-only")
-            pytest.exit(f"--{NAME}: {text}", COULD_NOT_RUN)
+            pytest.exit(f"--{NAME}: {self._redactor.text(text)}", COULD_NOT_RUN)
 
     def finish(self) -> list[str]:
         """Clean up; return the identifiers of objects that could not be removed."""

@@ -72,7 +72,7 @@ Properties = Annotated[
     list[str] | None,
     _option(
         TARGET, "--property", "-p", metavar="KEY=VALUE",
-        help="Property of --impl or --class; repeatable.",
+        help="Property of --impl or --class, or of the rest backend to log in with --uri; repeatable.",
     ),
 ]  # fmt: skip
 Under = Annotated[
@@ -270,7 +270,7 @@ def _target(
             "specify exactly one target: --uri URL, --impl NAME or --class MODULE:CLASS"
         )
     if uri is not None:
-        return api.url_target(uri, headers, token, redactor)
+        return api.url_target(uri, headers, token, redactor, properties)
     if impl is not None:
         find_modules_here(impl)
         return api.impl_target(impl, properties, redactor)

@@ -246,6 +246,8 @@ def chunks(lab: Lab) -> None:
     table, target = lab.new_table(1), lab.target
     if not isinstance(target, HttpTarget):
         raise Skipped("needs http")
+    if not target.can_stream:
+        raise Skipped("a signature without https covers the body, so it cannot be sent in chunks")
     path, big = table_path(lab, table, "insert"), [["y" * 1_000_000] * 3]
     for due, rows in ((3, people(2)), (9, people(3, 4, 5).set_column(1, "name", big))):
         whole = raw(lab, "InsertIntoTable", path, body := stream(rows), headers=_ARROW)
