@@ -56,7 +56,7 @@ def _ugi(config: Any, attribute: attrs.Attribute[Any], value: str | None) -> Non
 
 
 def _hive_keys(name: str) -> tuple[str, ...]:
-    """Return the keys of one of Hive's own settings; ``hive.`` is also the prefix of an impl."""
+    """Return the keys of a setting of Hive; ``hive.`` is also the prefix of an impl."""
     return f"hive.{name}", name, f"hadoop.hive.{name}"
 
 

@@ -139,7 +139,7 @@ class SaslTransport(TTransportBase, CReadableTransport):  # type: ignore[misc, u
 
     def _text(self, message: bytes) -> str:
         text = " ".join(excerpt(message.decode(errors="replace"), 200).split())
-        return scrub(text, self._mechanism.secrets) or "no reason is given"
+        return scrub(text, self._mechanism.secrets) or "no reason stated"
 
     def _send(self, status: int, payload: bytes) -> None:
         self._inner.write(_NEGOTIATION_HEADER.pack(status, len(payload)) + payload)

@@ -102,7 +102,7 @@ def test_a_frame_has_a_maximum_size(monkeypatch: pytest.MonkeyPatch) -> None:
     ("answer", "message"),
     [
         (struct.pack(">BI", 3, 11) + b"bad s3cr3t!", r"bad \*\*\*!; check the properties"),
-        (struct.pack(">BI", 4, 0), "no reason is given"),
+        (struct.pack(">BI", 4, 0), "no reason stated"),
         (struct.pack(">BI", 9, 0), "do not follow the protocol"),
         (struct.pack(">BI", 2, 0) * 20, "do not follow the protocol"),
         (struct.pack(">BI", 5, 0x7FFFFFFF), "claims 2147483647 bytes"),
