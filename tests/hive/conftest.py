@@ -25,7 +25,7 @@ FORMS = [
     for impl in (["hive2", "hive3"] if each.has_catalogs else ["hive2"])
 ]
 # Servers that require Kerberos; one form is enough for CI.
-SECURE_FORMS = [(f"2.3{KERBERIZED}", "hive2"), (f"4.2{KERBERIZED}", "hive3")]
+SECURE_FORMS = [(f"2.3{KERBERIZED}", "hive2"), (f"3.1{KERBERIZED}", "hive3")]
 FORMS += SECURE_FORMS
 # By default only the newest release of a line is tested; tests on older ones are slow tests.
 SLOW = ("4.0", SECURE_FORMS[0][0])

@@ -23,7 +23,7 @@ from tests.servers.certificates import Authority
 from tests.servers.hive import KERBERIZED, RELEASES, Metastore, kerberized, shared
 from tests.servers.kerberos import PROGRAMS, Realm
 
-RELEASE = f"4.2{KERBERIZED}"
+RELEASE = f"3.1{KERBERIZED}"
 DEFAULT = {"id": ["default"]}
 pytestmark = [
     pytest.mark.xdist_group(f"hive {RELEASE}"),
@@ -242,6 +242,7 @@ def with_password(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metastor
     """A server that compares passwords with its own setting; with LDAP, the protocol is the same."""
     settings = {
         "hive.metastore.authentication": "CONFIG",
+        "hive.metastore.execute.setugi": "false",
         "hive.metastore.authentication.config.username": "ann",
         "hive.metastore.authentication.config.password": "s3cr3t-word",
     }
