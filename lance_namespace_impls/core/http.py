@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 import weakref
 from collections.abc import Callable, Mapping
@@ -22,10 +21,10 @@ from lance_namespace_client.wire import HEADER_NAME, HEADER_VALUE, retry_after_s
 
 from .async_pool import Lanes
 from .asyncio_backend import LoopBackend
-from .config import Config, Foreign, option, prefix_option, timeout_option
-from .errors import first_line
+from .config import Foreign, option, prefix_option, timeout_option
 from .instrumentation import upstream_call
 from .request_auth import request_auth
+from .tls import TlsConfig, tls_context
 
 __all__ = [
     "MAX_BYTES",
@@ -57,7 +56,7 @@ CLIENT_AUTH_METHODS: Final = ("client_secret_basic", "client_secret_post")
 
 
 @attrs.define(kw_only=True)
-class HttpConfig(Config):
+class HttpConfig(TlsConfig):
     """The properties that all backends with an HTTP API accept."""
 
     token_path: ClassVar[str | None] = None
@@ -159,27 +158,6 @@ class HttpConfig(Config):
     )
     max_connections: int = option(
         default=100, unit="connections", minimum=1, doc="maximum number of open connections"
-    )
-    tls_verify: bool = option(
-        default=True, also=("tls.verify",), doc="whether to verify the server's certificate"
-    )
-    tls_verify_hostname: bool = option(
-        default=True,
-        also=("tls.assert_hostname",),
-        doc="whether the certificate must match the server's host name",
-    )
-    ca_bundle: str | None = option(
-        default=None,
-        also=("tls.ssl_ca_cert",),
-        doc="file or folder with the trusted certificate authorities",
-    )
-    client_cert: str | None = option(
-        default=None, also=("tls.cert_file",), doc="file with the client certificate (mTLS)"
-    )
-    client_key: str | None = option(
-        default=None,
-        also=("tls.key_file",),
-        doc="file with the private key of client_cert, if it is not in the same file",
     )
     proxy: str | None = option(
         default=None,
@@ -427,25 +405,7 @@ def tls_context(config: HttpConfig, uri: str) -> ssl.SSLContext:
     if not uri.startswith("https:"):
         # Loading the certificate authorities takes longer than a whole call; this context has none.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    try:
-        if config.ca_bundle is None:
-            context = httpx.create_ssl_context(verify=config.tls_verify)
-        elif os.path.isdir(config.ca_bundle):
-            context = ssl.create_default_context(capath=config.ca_bundle)
-        else:
-            context = ssl.create_default_context(cafile=config.ca_bundle)
-        if not (config.tls_verify and config.tls_verify_hostname):
-            context.check_hostname = False
-        if not config.tls_verify:
-            context.verify_mode = ssl.CERT_NONE
-        if config.client_cert is not None:
-            context.load_cert_chain(config.client_cert, config.client_key)
-    except OSError as error:
-        raise InvalidInputError(
-            f"{config.impl}: the certificates (ca_bundle, client_cert, client_key) cannot be "
-            f"loaded: {first_line(error)}"
-        ) from error
-    return context
+    return tls_context(config)
 
 
 def _proxy_of_environment(uri: str) -> str | None:
