@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import attrs
 
-from ..core.http import tls_context
 from ..core.oauth import client_credentials
 from ..core.request_auth import request_auth
+from ..core.tls import tls_context
 from ..rest import RestConfig
 from .http_target import HttpTarget
 from .redact import Redactor
@@ -67,6 +67,6 @@ def logged_in(
         config.auth_token,
         redactor,
         auth=client_credentials(config, config.uri) or request_auth(config, config.uri),
-        tls=tls_context(config, config.uri) if config.uri.startswith("https:") else None,
+        tls=tls_context(config) if config.uri.startswith("https:") else None,
         can_stream=not config.sigv4 or config.uri.startswith("https:"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 import weakref
 from collections.abc import Callable, Mapping
@@ -35,7 +36,6 @@ __all__ = [
     "new_client",
     "send",
     "send_async",
-    "tls_context",
 ]
 
 T = TypeVar("T")
@@ -322,7 +322,7 @@ def new_client(
         InvalidInputError: code 13, a certificate cannot be read, or the proxy is not a valid
             address.
     """
-    connect = partial(_transport, httpx.HTTPTransport, config, uri, tls_context(config, uri))
+    connect = partial(_transport, httpx.HTTPTransport, config, uri, _context_for(config, uri))
     buffered = _BufferedResponses(connect, config.impl)
     return _with_rules(httpx.Client, buffered, config, uri, headers, auth)
 
@@ -334,7 +334,7 @@ def new_async_client(
     auth: httpx.Auth | None = None,
 ) -> httpx.AsyncClient:
     """Build an asynchronous client for one server; see `new_client` for arguments and errors."""
-    tls = tls_context(config, uri)
+    tls = _context_for(config, uri)
     backend = LoopBackend()
 
     def lane() -> httpx.AsyncHTTPTransport:
@@ -396,7 +396,7 @@ def _with_rules(
     return client
 
 
-def tls_context(config: HttpConfig, uri: str) -> ssl.SSLContext:
+def _context_for(config: HttpConfig, uri: str) -> ssl.SSLContext:
     """Return the TLS settings for one server.
 
     Raises:
