@@ -53,7 +53,7 @@ class _Token(NamedTuple):
 
 
 class _RefusedError(Exception):
-    """A response without a token: what the server did, and the properties to check."""
+    """A response without a token: the server's answer, and the properties to check."""
 
     def __init__(self, text: str, advice: str = ADVICE) -> None:
         super().__init__(text)
