@@ -42,7 +42,7 @@ class Position:
     whole: bool = False
 
     def to_offset(self) -> dict[str, Any]:
-        """Return the position in the form for Spark's checkpoint."""
+        """Return the position in the format of Spark's checkpoint."""
         return {"version": self.version, "rows": self.rows, "whole": self.whole}
 
     @classmethod
