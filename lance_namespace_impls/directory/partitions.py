@@ -593,20 +593,21 @@ class _Write(PartitionWrite):
     def adopt(self, files: Iterable[PartitionFiles]) -> None:
         from_json = load("lance").FragmentMetadata.from_json
         self._adopted = True
+        places: dict[Key, dict[str, _Staged]] = {}
         for each in files:
-            fragments = [from_json(json.dumps(fragment)) for fragment in each.fragments]
             [key] = keys_of(each.values.columns, 1)
             values = [column[0] for column in each.values.columns]
-            new = _Staged(key, values, each.table, each.folder, each.is_new, fragments)
-            known = self._staged.setdefault(key, new)
-            if known is new:
-                continue
-            if known.folder != new.folder:
-                # Another writer created the partition while the processes looked it up.
-                known, new = (new, known) if known.is_new else (known, new)
-                self._move_to(new, known.folder, known.id, is_new=known.is_new)
-                self._staged[key] = known
-            known.fragments += new.fragments
+            new = _Staged(key, values, each.table, each.folder, each.is_new)
+            place = places.setdefault(key, {}).setdefault(each.folder, new)
+            place.fragments += [from_json(json.dumps(fragment)) for fragment in each.fragments]
+        for key, found in places.items():
+            # There are several folders if another writer created the partition, or a namespace above
+            # it, while the processes looked it up. Each folder is complete before it is moved.
+            known, *others = sorted(found.values(), key=lambda staged: staged.is_new)
+            self._staged[key] = known
+            for other in others:
+                self._move_to(other, known.folder, known.id, is_new=known.is_new)
+                known.fragments += other.fragments
 
     def publish(self, mode: WriteMode) -> int:
         self._mode = mode

@@ -237,6 +237,18 @@ def test_a_partition_that_another_writer_creates_meanwhile_is_joined(lake: Any) 
     assert len(keys) == len(set(keys))
 
 
+def test_several_tasks_join_a_partition_that_another_writer_creates(lake: Any) -> None:
+    started = plan(lake)
+    early = [write_partitions(started, rows(n, 50).to_batches()) for n in (0, 50)]
+    lake.partitioned("events").write(rows(200, 50).to_pylist())
+    late = write_partitions(started, rows(100, 50).to_batches())
+    commit_partitions(started, [*early[0], *late, *early[1]])
+    found = lake.partitioned("events")
+    assert ids(found.scan().read_all()) == [*range(150), *range(200, 250)]
+    keys = [tuple(each.values.values()) for each in found.partitions()]
+    assert len(keys) == len(set(keys))
+
+
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
 def test_a_join_by_partitions_equals_sparks(spark: Any, lake: Any, how: str) -> None:
     users = pa.table(
