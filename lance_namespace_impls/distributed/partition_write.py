@@ -211,7 +211,8 @@ def commit_partitions(
         write.discard()
         raise
     finally:
-        _delete_rest(plan, store, needed=found)
+        # The commit may have moved rows to other folders, even to those of lost attempts.
+        _delete_rest(plan, store, needed=write.files())
     rows = sum(int(each["physical_rows"]) for one in found for each in one.fragments)
     partitions = len({each.table for each in found})
     return PartitionWriteResult(rows=rows, partitions=partitions), version

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from lance_namespace_client.errors import (
@@ -247,6 +248,19 @@ def test_several_tasks_join_a_partition_that_another_writer_creates(lake: Any) -
     assert ids(found.scan().read_all()) == [*range(150), *range(200, 250)]
     keys = [tuple(each.values.values()) for each in found.partitions()]
     assert len(keys) == len(set(keys))
+
+
+def test_rows_are_kept_that_the_commit_moves_to_the_folder_of_a_lost_attempt(lake: Any) -> None:
+    started = plan(lake)
+    own = rows().filter(pc.equal(rows()["tenant"], "a"))
+    used = write_partitions(started, own.to_batches())
+    # Another writer creates the namespaces of the years, but other partitions.
+    lake.partitioned("events").write(rows().filter(pc.equal(rows()["tenant"], "größe")))
+    write_partitions(started, own.to_batches())  # its result is lost
+    commit_partitions(started, used)
+    assert ids(lake.partitioned("events").scan().read_all()) == [
+        n for n in range(100) if TENANTS[n % len(TENANTS)] in ("a", "größe")
+    ]
 
 
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
