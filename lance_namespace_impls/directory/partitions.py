@@ -765,10 +765,11 @@ class _Write(PartitionWrite):
         # The other processes of a job write to the same new folders.
         whole = self._job is None or self._adopted
         new = {each.folder for each in left if each.is_new} if whole else set()
-        if new:
+        if new and (snapshot := self._store.manifest.snapshot()) is not None:
             # The commit may have taken effect although it failed.
-            new.difference_update(self._store.snapshot().table["location"].to_pylist())
-            files = {folder: names for folder, names in files.items() if folder in new}
+            visible = new.intersection(snapshot.table["location"].to_pylist())
+            new -= visible
+            files = {folder: names for folder, names in files.items() if folder not in visible}
         self._store.delete_files(files, new=new)
 
 

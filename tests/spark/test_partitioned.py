@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 from lance_namespace_impls import connect
+from lance_namespace_impls.directory.manifest import Manifest
 from lance_namespace_impls.distributed.partition_write import (
     abort_partitions,
     commit_partitions,
@@ -261,6 +263,59 @@ def test_rows_are_kept_that_the_commit_moves_to_the_folder_of_a_lost_attempt(lak
     assert ids(lake.partitioned("events").scan().read_all()) == [
         n for n in range(100) if TENANTS[n % len(TENANTS)] in ("a", "größe")
     ]
+
+
+def test_a_failed_commit_leaves_no_files(
+    lake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = plan(lake)
+    lake.partitioned("events").write(rows(0, 3).to_pylist())
+    before = data_files(tmp_path)
+    written = write_partitions(started, rows(100).to_batches())
+    assert {each.is_new for each in written} == {True, False}
+
+    def fail(*_: object) -> None:
+        raise ConcurrentModificationError("another writer was faster")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Manifest, "change", fail)
+        with pytest.raises(ConcurrentModificationError, match="was faster"):
+            commit_partitions(started, written)
+    assert data_files(tmp_path) == before
+    assert not list((tmp_path / "lake" / "events" / "__manifest" / "_transactions").glob("*/"))
+    assert ids(lake.partitioned("events").scan().read_all()) == [0, 1, 2]
+
+
+def test_a_write_to_a_namespace_that_was_dropped_leaves_no_files(lake: Any, tmp_path: Path) -> None:
+    started = plan(lake)
+    written = write_partitions(started, rows().to_batches())
+    shutil.rmtree(tmp_path / "lake" / "events" / "__manifest")
+    for act in (
+        lambda: write_partitions(started, rows().to_batches()),
+        lambda: commit_partitions(started, written),
+    ):
+        with pytest.raises(ConcurrentModificationError, match="dropped during the write"):
+            act()
+    lake.create_partitioned("events", rows().schema, ["tenant"])
+    for act in (
+        lambda: write_partitions(started, rows().to_batches()),
+        lambda: commit_partitions(started, written),
+    ):
+        with pytest.raises(ConcurrentModificationError, match="ended|dropped during the write"):
+            act()
+    assert lake.partitioned("events").partitions() == []
+
+
+def test_a_write_to_a_namespace_whose_record_was_lost_leaves_no_files(
+    lake: Any, tmp_path: Path
+) -> None:
+    started = plan(lake)
+    written = write_partitions(started, rows().to_batches())
+    [folder] = (tmp_path / "lake" / "events" / "__manifest" / "_transactions").glob("*/")
+    (folder / "open").unlink()
+    with pytest.raises(ConcurrentModificationError, match="dropped during the write"):
+        commit_partitions(started, written)
+    assert not data_files(tmp_path)
 
 
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
