@@ -132,7 +132,7 @@ def plan_partitions(
             if chosen is PartitionedMode.EXIST_OK:
                 return None
     state = store.load()
-    if partition_by is not None and list(partition_by) != there.partition_by:
+    if partition_by is not None and not there.is_partitioned_by(partition_by):
         raise InvalidInputError(
             f"{target.name} is partitioned by {', '.join(there.partition_by)}, not by "
             f"{', '.join(partition_by)}; pass its fields, or omit them"

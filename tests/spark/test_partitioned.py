@@ -318,6 +318,30 @@ def test_a_write_to_a_namespace_whose_record_was_lost_leaves_no_files(
     assert not data_files(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("column", "fields", "same"),
+    [
+        ("tenant", ["bucket(4, tenant)", "year(ts)"], ["bucket(4,tenant)", "YEAR( ts )"]),
+        ("tenant", ["identity(tenant)"], ["tenant"]),
+        ("the tenant", ["truncate(2, `the tenant`)"], ["truncate(2,`the tenant`)"]),
+        ("x/y %", ["`x/y %`", "bucket(4, `x/y %`)"], ["`x/y %`", "bucket(4, `x/y %`)"]),
+        ("select", ["`select`"], ["`select`"]),
+    ],
+)
+def test_the_same_fields_in_another_form_are_accepted(
+    lake: Any, column: str, fields: list[str], same: list[str]
+) -> None:
+    target = PartitionedTarget(namespace=lake, table=("events",))
+    schema = rows().rename_columns(["id", column, "ts"]).schema
+    plan_partitions(target, schema, "create", fields)
+    plan_partitions(target, schema, "append", same)
+    there = lake.partitioned("events")
+    assert there.is_partitioned_by(there.partition_by)
+    assert not there.is_partitioned_by([*fields, "id"])
+    with pytest.raises(InvalidInputError, match="must be a list"):
+        plan_partitions(target, schema, "append", fields[0])
+
+
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
 def test_a_join_by_partitions_equals_sparks(spark: Any, lake: Any, how: str) -> None:
     users = pa.table(
