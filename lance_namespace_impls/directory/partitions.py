@@ -62,6 +62,7 @@ from ..partitioned.store import (
 )
 from ..tables.dataset import open_dataset
 from ..tables.incoming import writable
+from ..tables.orphans import delete_orphans, find_orphans
 from ..tables.write import delete_data_files
 from .manifest import NAMESPACE, TABLE, Change, Manifest, Row, Snapshot
 from .names import DELIMITER, object_id
@@ -385,7 +386,11 @@ class ManifestPartitions(PartitionStore):
             size += sum(length for length, _ in found)
             if not dry_run:
                 directory.delete(directory.move_to_trash(folder))
-        return count, size
+        # Writes by several processes record their files in the folder of the manifest.
+        orphans = find_orphans(self.dataset(self.manifest.location), older_than)
+        if not dry_run:
+            delete_orphans(self.journal, orphans)
+        return count + len(orphans), size + sum(each.bytes for each in orphans)
 
     def commit(self, dataset: Any, operation: Any, read_version: int) -> Any:
         """Commit an operation to a partition's dataset; return the new version."""

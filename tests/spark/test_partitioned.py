@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from lance_namespace_impls.distributed.partition_write import (
     write_partitions,
 )
 from lance_namespace_impls.distributed.target import PartitionedTarget
+from lance_namespace_impls.maintenance import Upkeep, maintain
 from lance_namespace_impls.spark import (
     count_rows,
     frame_from_arrow,
@@ -340,6 +341,26 @@ def test_the_same_fields_in_another_form_are_accepted(
     assert not there.is_partitioned_by([*fields, "id"])
     with pytest.raises(InvalidInputError, match="must be a list"):
         plan_partitions(target, schema, "append", fields[0])
+
+
+def test_maintenance_removes_the_files_of_a_killed_driver(lake: Any, tmp_path: Path) -> None:
+    started = plan(lake)
+    lake.partitioned("events").write(rows(0, 3).to_pylist())
+    before = data_files(tmp_path)
+    write_partitions(started, rows(100).to_batches())  # then the driver is killed
+    marks = tmp_path / "lake" / "events" / "__manifest" / "_transactions"
+    assert len(list(marks.glob("*/*"))) == 2
+    events = lake.partitioned("events")
+    for age, dry_run in ((timedelta(hours=1), False), (timedelta(0), True)):
+        maintain(events.namespace, upkeep=Upkeep(orphans_older_than=age), dry_run=dry_run)
+        assert len(data_files(tmp_path)) > len(before)
+        assert len(list(marks.glob("*/*"))) == 2
+    maintain(events.namespace, upkeep=Upkeep(compact=False, orphans_older_than=timedelta(0)))
+    assert data_files(tmp_path) == before
+    assert not list(marks.glob("*/*"))
+    assert ids(lake.partitioned("events").scan().read_all()) == [0, 1, 2]
+    with pytest.raises(ConcurrentModificationError):
+        commit_partitions(started, write_partitions(started, rows(100).to_batches()))
 
 
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
