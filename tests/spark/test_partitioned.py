@@ -28,7 +28,7 @@ from lance_namespace_impls.distributed.partition_write import (
     plan_partitions,
     write_partitions,
 )
-from lance_namespace_impls.distributed.target import PartitionedTarget
+from lance_namespace_impls.distributed.target import PartitionedTarget, Target
 from lance_namespace_impls.maintenance import Upkeep, maintain
 from lance_namespace_impls.spark import (
     count_rows,
@@ -37,6 +37,7 @@ from lance_namespace_impls.spark import (
     read_table,
     write_table,
 )
+from lance_namespace_impls.spark.read_plan import pin_rows
 
 FIELDS = ["year(ts)", "bucket(4, tenant)"]
 TENANTS = ("a", "b", None, "größe", "x/y")
@@ -361,6 +362,18 @@ def test_maintenance_removes_the_files_of_a_killed_driver(lake: Any, tmp_path: P
     assert ids(lake.partitioned("events").scan().read_all()) == [0, 1, 2]
     with pytest.raises(ConcurrentModificationError):
         commit_partitions(started, write_partitions(started, rows(100).to_batches()))
+
+
+def test_a_missing_table_with_a_name_that_no_directory_can_have_is_not_found(lake: Any) -> None:
+    with pytest.raises(TableNotFoundError):
+        pin_rows(Target(namespace=lake, table=("a/b",)))
+
+
+@pytest.mark.parametrize("version", [0, 1, "tag"])
+def test_older_versions_are_rejected(lake: Any, version: int | str) -> None:
+    lake.create_partitioned("events", rows().schema, FIELDS)
+    with pytest.raises(UnsupportedError, match="version is not supported"):
+        pin_rows(Target(namespace=lake, table=("events",)), version=version)
 
 
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
