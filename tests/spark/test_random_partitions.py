@@ -376,6 +376,26 @@ def test_random_partitions_in_a_session(spark: Any, tmp_path: Path) -> None:
     run_rounds(lambda root, draw: Sparks(root, draw, spark), tmp_path, start(), 1)
 
 
+def test_keys_of_a_join_may_have_any_name_and_occur_twice(tmp_path: Path) -> None:
+    way = InProcess(tmp_path, Draw(1))
+    left = pa.table({"_left": ["a", "b"], "_right": [1, 2], "id": [1, 2]})
+    way.write("left", left, "create", ["_left"])
+    way.write("right", left.rename_columns(["_left", "_right", "other"]), "create", ["_left"])
+    found = way.join(["_left", "_right", "_left"], "inner")
+    assert found.column_names == ["_left", "_right", "id", "other"]
+    assert content(found) == ["('a', 1, 1, 1)", "('b', 2, 2, 2)"]
+
+
+def test_partitions_of_nan_are_joined(tmp_path: Path) -> None:
+    way = InProcess(tmp_path, Draw(1))
+    fields = ["expression('cast(col0 as double)', s)"]
+    left = pa.table({"s": ["nan", "1", "2"], "id": [1, 2, 3]})
+    right = pa.table({"s": ["nan", "2"], "other": [4, 5]})
+    way.write("left", left, "create", fields)
+    way.write("right", right, "create", fields)
+    assert content(way.join(["s"], "inner")) == content(joined(left, right, ["s"], "inner"))
+
+
 @pytest.mark.slow
 def test_random_partitions_in_a_session_for_some_time(spark: Any, tmp_path: Path) -> None:
     end, seed, rounds = time.monotonic() + SECONDS, start(), 0
