@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
+from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +25,8 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.directory.manifest import Manifest
+from lance_namespace_impls.distributed.columns import to_spark_schema
+from lance_namespace_impls.distributed.options import field_list
 from lance_namespace_impls.distributed.partition_write import (
     abort_partitions,
     commit_partitions,
@@ -37,6 +42,7 @@ from lance_namespace_impls.spark import (
     read_table,
     write_table,
 )
+from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource
 from lance_namespace_impls.spark.read_plan import pin_rows
 
 FIELDS = ["year(ts)", "bucket(4, tenant)"]
@@ -303,7 +309,7 @@ def test_a_write_to_a_namespace_that_was_dropped_leaves_no_files(lake: Any, tmp_
         lambda: write_partitions(started, rows().to_batches()),
         lambda: commit_partitions(started, written),
     ):
-        with pytest.raises(ConcurrentModificationError, match="ended|dropped during the write"):
+        with pytest.raises(ConcurrentModificationError, match=r"ended|dropped during the write"):
             act()
     assert lake.partitioned("events").partitions() == []
 
@@ -374,6 +380,99 @@ def test_older_versions_are_rejected(lake: Any, version: int | str) -> None:
     lake.create_partitioned("events", rows().schema, FIELDS)
     with pytest.raises(UnsupportedError, match="version is not supported"):
         pin_rows(Target(namespace=lake, table=("events",)), version=version)
+
+
+def source(tmp_path: Path, table: str = "events", **options: str) -> LanceNamespaceDataSource:
+    place = {"impl": "dir", "root": str(tmp_path / "lake"), "manifest": "true"}
+    return LanceNamespaceDataSource({**place, "table": table, **options})
+
+
+def test_streams_of_partitioned_namespaces_are_rejected(lake: Any, tmp_path: Path) -> None:
+    lake.create_partitioned("events", rows().schema, FIELDS)
+    before = sorted(path.name for path in (tmp_path / "lake").iterdir())
+    schema = to_spark_schema(rows().schema)
+    with pytest.raises(UnsupportedError, match="streams cannot read partitioned namespaces"):
+        source(tmp_path).streamReader(schema)
+    with pytest.raises(UnsupportedError, match="streams cannot write to partitioned namespaces"):
+        source(tmp_path).streamWriter(schema, False)
+    with pytest.raises(UnsupportedError, match="streams cannot write to partitioned namespaces"):
+        source(tmp_path, "new", partitionedBy="tenant").streamWriter(schema, False)
+    with pytest.raises(TableNotFoundError):
+        source(tmp_path, "new").streamReader(schema)
+    assert sorted(path.name for path in (tmp_path / "lake").iterdir()) == before
+
+
+def test_a_dynamic_overwrite_keeps_the_rows_of_a_table(lake: Any, tmp_path: Path) -> None:
+    lake.table("events").create(rows())
+    schema = to_spark_schema(rows().schema)
+    for name in ("events", "new"):
+        with pytest.raises(NamespaceNotFoundError, match="there is no partitioned namespace"):
+            source(tmp_path, name, partitionOverwriteMode="dynamic").writer(schema, True)
+    frame: Any = SimpleNamespace(schema=schema)
+    for mode in ("overwrite_partitions", "OverwritePartitions"):
+        with pytest.raises(NamespaceNotFoundError):
+            write_table(frame, lake, "events", mode)
+    assert count_rows(lake, "events") == 100
+
+
+@pytest.mark.parametrize("fields", [["tenant"], ["year(ts)", "bucket(4, tenant)"]])
+def test_concurrent_jobs_create_the_same_partitions(lake: Any, fields: list[str]) -> None:
+    lake.create_partitioned("events", rows().schema, fields)
+    target = PartitionedTarget(namespace=lake, table=("events",))
+    ready = Barrier(3)
+
+    def job(number: int) -> int:
+        started = plan_partitions(target, rows().schema, "append")
+        assert started is not None
+        ready.wait()
+        files = [
+            each
+            for task in range(2)
+            for each in write_partitions(started, rows(number * 100 + task * 50, 50).to_batches())
+        ]
+        return commit_partitions(started, files)[0].rows
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(job, range(3))) == [100] * 3
+    found = lake.partitioned("events")
+    assert ids(found.scan().read_all()) == list(range(300))
+    keys = [tuple(each.values.values()) for each in found.partitions()]
+    assert len(keys) == len(set(keys))
+
+
+def test_a_partition_that_is_dropped_during_the_job(lake: Any, tmp_path: Path) -> None:
+    lake.create_partitioned("events", rows().schema, ["tenant"])
+    events = lake.partitioned("events")
+    events.write(rows(0, 5).to_pylist())
+    target = PartitionedTarget(namespace=lake, table=("events",))
+    started = plan_partitions(target, rows().schema, "append")
+    assert started is not None
+    files = write_partitions(started, rows(100).to_batches())
+    events.evolve(["year(ts)"])
+    dropped = events.partitions("tenant = 'a'")[0]
+    events.namespace.drop_table({"id": list(dropped.table)})
+    left = data_files(tmp_path) - {
+        tmp_path / "lake" / "events" / each.folder / "data" / path
+        for each in files
+        for path in each.paths
+    }
+    with pytest.raises(ConcurrentModificationError, match="was dropped during the write"):
+        commit_partitions(started, files)
+    assert ids(events.scan().read_all()) == [1, 2, 3, 4]
+    assert data_files(tmp_path) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("day(ts), bucket(16, user)", ("day(ts)", "bucket(16, user)")),
+        ("`a,b`, `c(d`, e", ("`a,b`", "`c(d`", "e")),
+        ("expression('a('',''b)', a), b", ("expression('a('',''b)', a)", "b")),
+        (" a ,, b, ", ("a", "b")),
+    ],
+)
+def test_the_option_separates_fields_at_commas(text: str, fields: tuple[str, ...]) -> None:
+    assert field_list(text) == fields
 
 
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
