@@ -83,6 +83,7 @@ DATASET = "dataset"
 NAME_LENGTH = 16
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 COMMIT_ATTEMPTS = 100
+TRANSACTIONS = "_transactions"
 COMMIT_CONCURRENCY = 4
 """Number of tables that a write commits to concurrently."""
 PIN = "lance-namespace-read"
@@ -386,11 +387,13 @@ class ManifestPartitions(PartitionStore):
             size += sum(length for length, _ in found)
             if not dry_run:
                 directory.delete(directory.move_to_trash(folder))
-        # Writes by several processes record their files in the folder of the manifest.
+        # Writes by several processes record their files in the folder of the manifest, whose other
+        # files the manifest deletes itself.
         orphans = find_orphans(self.dataset(self.manifest.location), older_than)
+        records = [each for each in orphans if each.path.startswith(f"{TRANSACTIONS}/")]
         if not dry_run:
-            delete_orphans(self.journal, orphans)
-        return count + len(orphans), size + sum(each.bytes for each in orphans)
+            delete_orphans(self.journal, records)
+        return count + len(records), size + sum(each.bytes for each in records)
 
     def commit(self, dataset: Any, operation: Any, read_version: int) -> Any:
         """Commit an operation to a partition's dataset; return the new version."""
