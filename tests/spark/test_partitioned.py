@@ -42,6 +42,7 @@ from lance_namespace_impls.spark import (
     read_table,
     write_table,
 )
+from lance_namespace_impls.spark.catalog_operations import call
 from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource
 from lance_namespace_impls.spark.read_plan import pin_rows
 
@@ -473,6 +474,16 @@ def test_a_partition_that_is_dropped_during_the_job(lake: Any, tmp_path: Path) -
 )
 def test_the_option_separates_fields_at_commas(text: str, fields: tuple[str, ...]) -> None:
     assert field_list(text) == fields
+
+
+def test_a_catalog_of_spark_sql_rejects_partitioned_namespaces(lake: Any, tmp_path: Path) -> None:
+    lake.create_partitioned("events", rows().schema, FIELDS)
+    options = {"impl": "dir", "root": str(tmp_path / "lake"), "manifest": "true"}
+    request = {"catalog": options, "name": "lake", "version": None, "timestamp": None}
+    with pytest.raises(UnsupportedError, match=r"events is a partitioned namespace.*read_table"):
+        call("load_table", {**request, "id": ["events"]})
+    with pytest.raises(TableNotFoundError):
+        call("load_table", {**request, "id": ["missing"]})
 
 
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
