@@ -342,7 +342,9 @@ def _pin_partitions(
     blobs: str = "binary",
     **selection: Any,
 ) -> PinnedPartitions:
-    if selected := [name for name, value in selection.items() if value not in (None, False)]:
+    if selected := [
+        name for name, value in selection.items() if value is not None and value is not False
+    ]:
         raise UnsupportedError(
             f"{target.name}: {selected[0]} is not supported for partitioned namespaces; omit it, or "
             "read the table of one partition"
