@@ -321,7 +321,13 @@ def _check_sendable(kind: pa.DataType, column: str, depth: int = 1) -> None:
         _check_sendable(kind.field(number).type, column, depth + 1)
 
 
-def _chunks(reader: pa.RecordBatchReader, new_writer: Any) -> Iterator[bytes]:
+def _chunks(
+    reader: pa.RecordBatchReader,
+    new_writer: Any,
+    batches: Iterable[pa.RecordBatch],
+    *,
+    deltas: bool = False,
+) -> Iterator[bytes]:
     import pyarrow as pa
 
     for field in reader.schema:
@@ -333,12 +339,14 @@ def _chunks(reader: pa.RecordBatchReader, new_writer: Any) -> Iterator[bytes]:
         with (
             reader,
             new_writer(
-                sink_buffer, reader.schema, options=pa.ipc.IpcWriteOptions()
+                sink_buffer,
+                reader.schema,
+                options=pa.ipc.IpcWriteOptions(emit_dictionary_deltas=deltas),
             ) as writer,
         ):
             sink_buffer.flush()
             yield sink.drain()
-            for batch in reader:
+            for batch in batches:
                 writer.write_batch(batch)
                 sink_buffer.flush()
                 yield sink.drain()
@@ -350,14 +358,62 @@ def stream_chunks(reader: pa.RecordBatchReader) -> Iterator[bytes]:
     """Convert record batches to an Arrow IPC stream, one batch per chunk."""
     import pyarrow as pa
 
-    return _chunks(reader, pa.ipc.new_stream)
+    return _chunks(reader, pa.ipc.new_stream, reader)
 
 
 def file_chunks(reader: pa.RecordBatchReader) -> Iterator[bytes]:
     """Convert record batches to an Arrow IPC file, one batch per chunk."""
     import pyarrow as pa
 
-    return _chunks(reader, pa.ipc.new_file)
+    return _chunks(
+        reader, pa.ipc.new_file, _with_growing_dictionaries(reader), deltas=True
+    )
+
+
+def _with_growing_dictionaries(
+    reader: pa.RecordBatchReader,
+) -> Iterator[pa.RecordBatch]:
+    """Yield batches in which each dictionary extends that of the batch before.
+
+    An Arrow IPC file cannot replace a dictionary, and the dictionaries of stored batches may differ.
+
+    Raises:
+        pyarrow.ArrowInvalid: the index type of a column is too small for all values.
+    """
+    import pyarrow as pa
+
+    coded = [
+        number
+        for number, each in enumerate(reader.schema)
+        if pa.types.is_dictionary(each.type)
+    ]
+    known: dict[int, pa.Array] = {}
+    for batch in reader:
+        columns = list(batch.columns)
+        for number in coded:
+            columns[number] = _extended(columns[number], known.get(number))
+            known[number] = columns[number].dictionary
+        yield (
+            pa.RecordBatch.from_arrays(columns, schema=batch.schema) if coded else batch
+        )
+
+
+def _extended(column: pa.DictionaryArray, known: pa.Array | None) -> pa.DictionaryArray:
+    """Return a column with a dictionary that starts with the known values."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if known is None or column.dictionary.equals(known):
+        return column
+    new = column.dictionary.filter(
+        pc.invert(pc.is_in(column.dictionary, value_set=known))
+    )
+    dictionary = pa.concat_arrays([known, new])
+    places = pc.index_in(column.dictionary, value_set=dictionary)
+    indices = places.take(column.indices).cast(column.type.index_type)
+    return pa.DictionaryArray.from_arrays(
+        indices, dictionary, ordered=column.type.ordered
+    )
 
 
 def read_file_stream(source: BufferedReader) -> pa.RecordBatchReader:
