@@ -27,7 +27,7 @@ from .pools import DELIMITERS, FAMILIES, NESTED, VALUES, is_plain
 
 __all__ = ["explore", "kind_of", "shrink"]
 
-MOVES = 30
+MOVES = 40
 CANDIDATES = 12
 _KINDS = KINDS
 Kind = tuple[Any, ...]
@@ -122,6 +122,9 @@ class _Explorer:
         self._play(player, Move("names", family, delimiter))
         nested = NESTED if self.lab.shape.namespace_parent is not None else ()
         names = self.chance.choice((NAMES, NAMES[:1], NAMES[:2], (*NAMES[:2], *nested)))
+        if self.chance.randrange(5):  # most calls need a table and a namespace
+            self._play(player, Move("make", "a", number=self.chance.randrange(100_000)))
+            self._play(player, Move("create", names[0], number=self.chance.randrange(100_000)))
         for _ in range(MOVES):
             self._play(player, self._next(player, names))
         player.sweep()

@@ -131,7 +131,7 @@ def data_call(
     dataset = tree.dataset_of(identifier)
     on_main = _NO_BRANCH if wide else _ON_MAIN
     if wide and identifier not in tree.tables:
-        dataset = _stand_in()
+        dataset = _stand_in() if chance.randrange(6) == 0 else None
     if dataset is None or (dataset.remnants and operation in (_ON_MAIN | set(_HISTORY))):
         return None
     request: dict[str, Any] = {"id": list(identifier)}

@@ -85,9 +85,6 @@ class State:
         if call.refused_properties:
             more = outcome.codes if isinstance(outcome, Refused) else frozenset()
             return Refused(more | {BAD_INPUT})
-        number = call.request.get("version")
-        if isinstance(outcome, Refused) and number is not None and number < 1:
-            outcome = Refused(outcome.codes | {BAD_INPUT})  # versions start at 1
         if isinstance(outcome, Refused) and _is_invalid(call):
             outcome = Refused(outcome.codes | {BAD_INPUT})
         more = self.known.may_refuse(call.operation, call.request)
@@ -244,6 +241,8 @@ def _is_invalid(call: Call) -> bool:
     query = {**call.request, **(call.request.get("query") or {})}
     texts = [query[key] for key in ("predicate", "filter") if query.get(key) is not None]
     broken = any(text in BROKEN or not text for text in texts)
+    versions = [query[key] for key in ("version", "from_version") if query.get(key) is not None]
+    broken = broken or any(version < 1 for version in versions)  # versions start at 1
     return broken or (call.operation == "MergeInsertIntoTable" and not query.get("on"))
 
 

@@ -85,6 +85,8 @@ class TableRules(NamespaceRules):
             if self.known.in_full:
                 asked = bool(request.get("with_table_uri"))
                 same("://" in (answer.table_uri or ""), asked, "whether table_uri is there")
+            elif request.get("with_table_uri"):
+                same(bool(answer.table_uri), True, f"whether {identifier} has a table_uri")
             declared: bool | None = None
             if request.get("check_declared") or detailed:
                 declared = dataset is None
