@@ -29,7 +29,11 @@ __all__ = ["explore", "kind_of", "shrink"]
 
 MOVES = 40
 CANDIDATES = 12
-_KINDS = KINDS
+REFUSED_WEIGHT = 0.6
+"""Weight of moves that must fail: they change nothing that later moves could meet."""
+FEW_KINDS = 20
+"""Number of kinds of moves that a sequence is drawn from, besides `ALWAYS`."""
+ALWAYS = ("create", "make", "InsertIntoTable", "QueryTable")
 Kind = tuple[Any, ...]
 
 
@@ -107,6 +111,8 @@ class _Explorer:
     chance: random.Random
     seen: Counter[Kind] = field(factory=Counter)
     """Number of calls of each kind."""
+    kinds: list[str] = field(factory=list)
+    """Kinds of the moves of the current sequence, each as often as its weight."""
     moves: list[Move] = field(factory=list)
     """Moves of the current sequence."""
 
@@ -122,6 +128,9 @@ class _Explorer:
         self._play(player, Move("names", family, delimiter))
         nested = NESTED if self.lab.shape.namespace_parent is not None else ()
         names = self.chance.choice((NAMES, NAMES[:1], NAMES[:2], (*NAMES[:2], *nested)))
+        # Few kinds of moves per sequence: they meet on the same objects more often.
+        few = self.chance.sample(sorted(set(KINDS)), FEW_KINDS)
+        self.kinds = [kind for kind in KINDS if kind in (*few, *ALWAYS)]
         if self.chance.randrange(5):  # most calls need a table and a namespace
             self._play(player, Move("make", "a", number=self.chance.randrange(100_000)))
             self._play(player, Move("create", names[0], number=self.chance.randrange(100_000)))
@@ -138,26 +147,31 @@ class _Explorer:
         found: list[tuple[float, frozenset[Kind], Move]] = []
         for _ in range(CANDIDATES):
             move = Move(
-                self.chance.choice(_KINDS),
+                self.chance.choice(self.kinds),
                 self.chance.choice(names),
                 self.chance.choice(names),
                 self.chance.randrange(100_000),
             )
-            kinds = self._kinds(player, move)
+            kinds, granted = self._kinds(player, move)
             if kinds:
-                rarity = sum((1 + self.seen[kind]) ** -2 for kind in kinds)
-                found.append((rarity / len(kinds) ** 0.5, kinds, move))
+                rarity = sum((1 + self.seen[kind]) ** -2 for kind in kinds) / len(kinds) ** 0.5
+                found.append((rarity * (1 if granted else REFUSED_WEIGHT), kinds, move))
         if not found:
             return Move("create", names[0], number=self.chance.randrange(100_000))
         _, kinds, move = max(found, key=lambda each: each[0])
         self.seen.update(kinds)
         return move
 
-    def _kinds(self, player: Player, move: Move) -> frozenset[Kind]:
+    def _kinds(self, player: Player, move: Move) -> tuple[frozenset[Kind], bool]:
+        """Return the kinds of a move, none if it is impossible, and whether it should succeed."""
         if move.kind in LISTINGS:
-            return frozenset({(move.kind, move.number % 5, *list(player.changed.values())[-1:])})
+            last = list(player.changed.values())[-1:]
+            return frozenset({(move.kind, move.number % 5, *last)}), True
         call = player.draw(move)
-        return frozenset() if call is None else kind_of(player, call, player.tree.expect(call))
+        if call is None:
+            return frozenset(), False
+        outcome = player.tree.expect(call)
+        return kind_of(player, call, outcome), not isinstance(outcome, Refused)
 
 
 def explore(lab: Lab, seed: int, sequences: int) -> None:

@@ -23,7 +23,7 @@ class Snapshot:
     ordered: bool = True
     """Whether the order of the rows is known: updates and merges may move rows."""
     fragments: tuple[int, ...] | None = None
-    """Rows of each write that is a fragment of its own; None if unknown."""
+    """Number of rows of each fragment; None if unknown."""
     metadata: Mapping[str, str] | None = field(factory=dict)
     """Metadata of the schema that calls set; None if unspecified."""
     of_columns: Mapping[str, Mapping[str, str]] = field(factory=dict)

@@ -177,7 +177,7 @@ class RowRules(TableRules):
         return Granted(settle)
 
     def query_table(self, request: Mapping[str, Any]) -> Outcome:
-        """QueryTable: without a vector, the rows as they were written; with one, the nearest."""
+        """QueryTable: without a vector, the rows in the order of the writes; with one, the nearest."""
         found = self._to_read(request)
         if isinstance(found, Refused):
             return found

@@ -32,7 +32,7 @@ __all__ = ["METADATA_PREFIX", "TableRules", "kit_metadata"]
 
 
 METADATA_PREFIX = "kit."
-"""Prefix of the keys of metadata that the model sets; targets may have keys of their own."""
+"""Prefix of the keys of metadata that the model sets; targets may have other keys."""
 
 
 def kit_metadata(metadata: Mapping[str, str] | None) -> dict[str, str]:
