@@ -328,7 +328,7 @@ def _start(target: Target, seed: int) -> Session:
 
 
 def explored_once(target: Target, seed: int, most: int) -> tuple[str | None, int]:
-    """Return what the explorer finds, None if nothing, and the number of its calls.
+    """Return the explorer's first finding, None if there is none, and the number of its calls.
 
     Args:
         target: target of the calls.
