@@ -184,7 +184,7 @@ def require(report: Mapping[str, Any]) -> None:
     lines = [f"{len(failed)} of {len(report['checks'])} checks failed on {report['target']}"]
     for entry in failed:
         lines.append(f"{entry['id']} {entry['requirement']}")
-        lines.append(f"    expected {entry['expected']}; got {entry['got']}")
+        lines.append(f"    expected {entry['expected']}; got: {entry['got']}")
         steps = (entry["script"] or {}).get("json") or []
         steps = [step for step in steps if step["part"] == "check"]
         lines += [f"    {step['operation']} {step['request']}" for step in steps[-6:]]

@@ -82,7 +82,7 @@ class Reply:
     def outcome(self) -> str:
         """Return a one-line description of the reply."""
         if self.broken is not None:
-            return f"an answer that cannot be read: {self.broken}"
+            return f"unreadable response: {self.broken}"
         if self.no_route:
             return "no such route"
         if self.code is not None:

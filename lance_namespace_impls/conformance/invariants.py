@@ -57,7 +57,7 @@ def broken_invariants(reply: Reply) -> Iterator[tuple[str, str, str]]:
 )
 def _token(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
     if answer.get("page_token") == "":
-        yield "a page token or none", "an empty one"
+        yield "a page token or none", "an empty page token"
 
 
 @_invariant(
@@ -69,7 +69,7 @@ def _full(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -
         return
     found = len(answer.get(key) or ())
     if found > limit or (found < limit and answer.get("page_token")):
-        yield f"{limit} entries, or fewer on the last page", f"{found} entries"
+        yield f"{limit} entries, or fewer only on the last page", f"{found} entries"
 
 
 @_invariant("LN-EACH-003", "A page contains no name twice.", _PAGING)
@@ -81,7 +81,7 @@ def _once(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -
     ]
     twice = sorted({str(name) for name in names if names.count(name) > 1})
     if twice:
-        yield "each entry once", f"{twice} more than once"
+        yield "each entry to be listed once", f"{twice} listed more than once"
 
 
 @_invariant("LN-EACH-004", "A response about a table concerns the requested table.",
@@ -124,7 +124,8 @@ def _version(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
         yield f"versions {asked}", str(numbers)
 
 
-@_invariant("LN-EACH-006", "Versions have numbers from 1, times in milliseconds, and the requested order.",
+@_invariant("LN-EACH-006", "Version numbers start at 1, timestamps are in milliseconds, and the "
+                           "requested order applies.",
             "rest.yaml, TableVersion and ListTableVersionsRequest")  # fmt: skip
 def _versions(
     request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
@@ -136,9 +137,9 @@ def _versions(
     for entry in entries:
         made = entry.get("timestamp_millis")
         if not entry.get("manifest_path") or entry.get("version", 0) < 1:
-            yield "a version from 1 on with the path of its manifest", str(entry)
+            yield "a version number of 1 or more and the path of the manifest", str(entry)
         if made is not None and not _FIRST_MILLIS <= made < 10 * _FIRST_MILLIS:
-            yield "a time in milliseconds since 1970", str(entry)
+            yield "a timestamp in milliseconds since 1970", str(entry)
     numbers = [entry["version"] for entry in entries]
     if request.get("descending") is True and numbers != sorted(numbers, reverse=True):
         yield "the newest version first", str(numbers)
@@ -155,7 +156,7 @@ def _indices(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
         except ValueError:
             yield "index_uuid to be a UUID", str(entry)
         if not (entry.get("index_name") and entry.get("columns") and entry.get("status")):
-            yield "a name, columns and a state", str(entry)
+            yield "a name, columns and a status", str(entry)
     names = [entry.get("index_name") for entry in answer.get("indexes") or ()]
     if names != sorted(names, key=str):
         yield "the indices sorted by name", str(names)
@@ -185,7 +186,7 @@ def _rows(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -
     most = request.get("k")
     several = isinstance(request.get("vector"), dict) and request["vector"].get("multi_vector")
     if isinstance(most, int) and most > 0 and not several and reply.rows.num_rows > most:
-        yield f"{most} rows at most", f"{reply.rows.num_rows} rows"
+        yield f"at most {most} rows", f"{reply.rows.num_rows} rows"
     names = (request.get("columns") or {}).get("column_names")
     found = [name for name in reply.rows.column_names if not name.startswith("_")]
     if names and found[: len(names)] != [n for n in names if not n.startswith("_")]:
@@ -207,7 +208,7 @@ def _changed(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
         given = {**(request.get("set_properties") or {})}
         given |= dict.fromkeys(request.get("unset_properties") or (), None)
         if not _holds(given, answer["properties"]):
-            yield f"properties with {given}", str(answer["properties"])
+            yield f"properties that contain {given}", str(answer["properties"])
     elif operation == "UpdateFieldMetadata" and answer.get("fields") is not None:
         updates = {e["path"]: e["metadata"] for e in request.get("updates") or ()}
         for path, given in updates.items():
@@ -248,4 +249,4 @@ def _operations(
     if reply.step.operation == "ListOperations":
         told = answer.get("operations") or ()
         if not set(told) & set(OPERATIONS):
-            yield "operations of the protocol", str(told)[:200]
+            yield "only operations of the protocol", str(told)[:200]

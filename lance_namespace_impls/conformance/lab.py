@@ -51,7 +51,7 @@ class Failed(Exception):
     """The target violates the requirement."""
 
     def __init__(self, expected: str, got: str, reply: Reply | None = None) -> None:
-        super().__init__(f"expected {expected}; got {got}")
+        super().__init__(f"expected {expected}; got: {got}")
         self.expected = expected
         self.got = got
         self.reply = reply
@@ -193,7 +193,10 @@ class Lab:
         for names in _named(step):
             ours = any(name.startswith(self.ledger.prefix) for name in names)
             if not ours and not self._transactions.issuperset(names):
-                raise RuntimeError(f"{step.operation} of {names} is not below what the kit made")
+                raise RuntimeError(
+                    f"{step.operation} on {names} would change an object that the "
+                    "kit did not create"
+                )
 
     def ok(self, operation: str, data: bytes | None = None, /, **request: Any) -> Mapping[str, Any]:
         """Return the answer of a call that must succeed.
@@ -217,10 +220,10 @@ class Lab:
     def _unsupported(self, operation: str, reply: Reply) -> None:
         if self.claimed is not None and operation in self.claimed:
             raise Failed(
-                f"{operation} to work, since ListOperations names it", reply.outcome(), reply
+                f"{operation} to succeed, because ListOperations returns it", reply.outcome(), reply
             )
         if operation in self.worked:
-            raise Failed(f"{operation} to work, as it did before", reply.outcome(), reply)
+            raise Failed(f"{operation} to succeed, as it did before", reply.outcome(), reply)
         raise Skipped(f"{operation}: {reply.outcome()}")
 
     def maybe(
@@ -282,7 +285,7 @@ class Lab:
         """Compare a map that may contain more entries than expected."""
         missing = {k: v for k, v in expected.items() if (found or {}).get(k) != v}
         if missing:
-            raise Failed(f"{what} to hold {missing!r}", repr(dict(found or {})), self.last)
+            raise Failed(f"{what} to contain {missing!r}", repr(dict(found or {})), self.last)
 
     def that(self, holds: bool, expected: str, got: Any) -> None:
         """Judge a condition on the last answer."""
@@ -294,13 +297,13 @@ class Lab:
     def namespace_id(self) -> list[str]:
         """Return the identifier of a namespace that does not exist and can be created."""
         if self.shape.namespace_parent is None:
-            raise Skipped("no namespaces can be made here")
+            raise Skipped("no namespaces can be created here")
         return [*self.shape.namespace_parent, self.ledger.fresh()]
 
     def table_id(self) -> list[str]:
         """Return the identifier of a table that does not exist and can be created."""
         if self.shape.table_parent is None:
-            raise Skipped("no tables can be made here")
+            raise Skipped("no tables can be created here")
         return [*self.shape.table_parent, self.ledger.fresh()]
 
     def given(
@@ -347,7 +350,7 @@ class Lab:
         """
         where = self.given("DescribeTable", id=self.any_table()).get("location")
         if where is None:
-            raise Skipped("DescribeTable tells no location")
+            raise Skipped("DescribeTable returns no location")
         return f"{where.rstrip('/')}_{self.ledger.fresh()}"
 
     def any_table(self) -> list[str]:
@@ -357,7 +360,7 @@ class Lab:
                 return make()
             except Skipped:
                 continue
-        raise Skipped("no tables can be made here")
+        raise Skipped("no tables can be created here")
 
     def shared_table(self) -> list[str]:
         """Return a table of ten people that checks only read."""
@@ -378,7 +381,7 @@ class Lab:
     def count(self, table: Sequence[str], **request: Any) -> int:
         """Return the result of CountTableRows."""
         found = self.ok("CountTableRows", id=list(table), **request).get("count")
-        self.that(isinstance(found, int), "a whole number of rows", found)
+        self.that(isinstance(found, int), "an integer number of rows", found)
         return int(found or 0)
 
     def ids(self, table: Sequence[str], **request: Any) -> list[int]:
@@ -431,7 +434,9 @@ class Lab:
         if reply.succeeded:
             return True
         if reply.broken is not None:
-            raise NotReached(f"{reply.step.operation} tells nothing: {reply.broken}")
+            raise NotReached(
+                f"{reply.step.operation} returned an unreadable response: {reply.broken}"
+            )
         self.must_fail(reply, (1, 4) if "Table" in reply.step.operation else (1,))
         return False
 
@@ -444,7 +449,7 @@ class Lab:
         """
         reply = self.call(operation, id=list(identifier))
         if reply.broken is not None:
-            raise NotReached(f"{operation} tells nothing: {reply.broken}")
+            raise NotReached(f"{operation} returned an unreadable response: {reply.broken}")
         if reply.succeeded or reply.code not in (4, 13):
             raise Failed(due, reply.outcome(), reply)
 

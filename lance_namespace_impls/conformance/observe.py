@@ -128,7 +128,7 @@ def violations(reply: Reply) -> Iterator[Violation]:
             "LN-ANSWER-003", "no byte order mark", shown_body(reply.exchange.body)[:200]
         )
     if reply.broken is not None:
-        yield Violation("LN-ERROR-005", "an answer that can be read", reply.broken)
+        yield Violation("LN-ERROR-005", "a readable response", reply.broken)
         return
     if reply.code is not None:
         yield from _of_failure(reply)
@@ -168,15 +168,15 @@ def _of_failure(reply: Reply) -> Iterator[Violation]:
         if not isinstance(given, int) or isinstance(given, bool) or given not in STATUSES:
             yield Violation(
                 "LN-ERROR-001",
-                "a JSON object with a code of 0 to 23",
+                "a JSON object with a code from 0 to 23",
                 f"HTTP {exchange.status} with {shown_body(exchange.body)[:200]!r}",
             )
             return
         if not isinstance(body.get("error", ""), str | None):
-            yield Violation("LN-ERROR-004", "a message that is a text", repr(body["error"])[:200])
+            yield Violation("LN-ERROR-004", "a message that is a string", repr(body["error"])[:200])
         if "json" not in exchange.headers.get("content-type", "").lower():
             found = exchange.headers.get("content-type", "none")
-            yield Violation("LN-ERROR-008", "a content type of JSON", found)
+            yield Violation("LN-ERROR-008", "the content type of JSON", found)
         if exchange.status not in STATUSES[code]:
             due = " or ".join(map(str, STATUSES[code]))
             yield Violation(
@@ -193,7 +193,11 @@ def _of_failure(reply: Reply) -> Iterator[Violation]:
         may.add(20)  # its meaning in rest.yaml also covers rows that do not fit the schema
     if code not in may:
         allowed = ", ".join(map(str, sorted(may)))
-        yield Violation("LN-ERROR-003", f"one of {allowed} from {operation.name}", reply.outcome())
+        yield Violation(
+            "LN-ERROR-003",
+            f"{operation.name} to fail with one of the codes {allowed}",
+            reply.outcome(),
+        )
     if not reply.message.strip():
         yield Violation("LN-ERROR-004", "a message", "none")
     if _TRACE.search(reply.message):

@@ -66,7 +66,9 @@ def explain(
     shown = [f"{reply.step.operation}: {reply.outcome()}" for reply in replies]
     shown += [f"then {reply.step.operation}: {_content(reply)}" for reply in after]
     names = " and ".join(call.operation for call in calls)
-    raise Failed(f"an order of {names} that explains all answers", "; ".join(shown), replies[-1])
+    raise Failed(
+        f"a serial order of {names} that explains all replies", "; ".join(shown), replies[-1]
+    )
 
 
 def _content(reply: Reply) -> str:

@@ -58,7 +58,7 @@ def page(reports: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> str
             f"<td>{escape(report['version'])}"
         )
     parts.append("</tbody></table></div><b class=show>Show:</b>")
-    for name, text in (("fail", "failed"), ("pass", "passed"), ("skip", "the others")):
+    for name, text in (("fail", "failed"), ("pass", "passed"), ("skip", "other results")):
         parts.append(f"<input type=checkbox id=c-{name} checked><label for=c-{name}>{text}</label>")
     parts.append("<main>")
     parts += _operations(reports, names)
@@ -135,11 +135,11 @@ def _failures(reports: Sequence[Mapping[str, Any]], names: Sequence[str]) -> lis
                 f'<details class=r-fail id="t{number}-{entry["id"]}"><summary><b>{entry["id"]}</b> '
                 f"{escape(entry['requirement'])} <small>{escape(names[number])}</small></summary>"
                 f"<p>Source: {escape(entry['source'])}. {entry['level']}.</p>"
-                f"<p>Expected: {escape(entry['expected'])}</p><p>Got: {escape(entry['got'])}</p>"
+                f"<p>Expected: {escape(entry['expected'])}</p><p>Actual: {escape(entry['got'])}</p>"
             )
             for heading, text in (
                 ("Request", entry["request"]),
-                ("Answer", entry["response"]),
+                ("Response", entry["response"]),
                 ("curl", script.get("curl")),
                 ("Python", script.get("python")),
             ):
@@ -155,7 +155,7 @@ def _shown(text: str) -> str:
     """Return a text with its longest words shortened, such as a body of megabytes in a script."""
     return re.sub(
         rf"(\S{{{_WORD}}})(\S+)",
-        lambda found: f"{found[1]} [and {len(found[2]):,} characters, in the JSON report] ",
+        lambda found: f"{found[1]} [{len(found[2]):,} more characters in the JSON report] ",
         text,
     )
 

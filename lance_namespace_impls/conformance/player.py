@@ -561,7 +561,7 @@ class Player:
         if more:
             there = [name for name in there if self.tree.has_data((*parent, name))]
         names = [name for name in there if name in ours]
-        self.lab.same([name for name in found if name in ours], names, f"the {key}, in order")
+        self.lab.same([name for name in found if name in ours], names, f"the {key} in order")
 
 
 def _start(lab: Lab) -> Tree:

@@ -78,11 +78,11 @@ class ProcessTarget:
             process.stdin.flush()
             line = process.stdout.readline()
         except OSError as error:
-            return {"broken": f"the interpreter is gone: {error}"}
+            return {"broken": f"the interpreter is no longer running: {error}"}
         finally:
             deadline.cancel()
         if not line:
-            return {"broken": f"the interpreter ended with {process.wait()}"}
+            return {"broken": f"the interpreter exited with status {process.wait()}"}
         found: dict[str, Any] = json.loads(line)
         return found
 

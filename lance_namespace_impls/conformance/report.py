@@ -144,7 +144,7 @@ def is_unreached(entry: Mapping[str, Any]) -> bool:
 
 
 def _error_text(entry: Mapping[str, Any]) -> str:
-    return f"expected {entry['expected']}; got {entry['got']}"
+    return f"expected {entry['expected']}; got: {entry['got']}"
 
 
 def _clean_xml(text: str) -> str:
@@ -170,7 +170,7 @@ def write_report(path: Path, report: Mapping[str, Any]) -> None:
 
         text = badge(report)
     else:
-        raise ValueError(f"--report {path.name}: the ending must be .json, .xml, .html or .svg")
+        raise ValueError(f"--report {path.name}: the extension must be .json, .xml, .html or .svg")
     path.write_text(text, encoding="utf-8")
 
 
@@ -183,9 +183,9 @@ def read_report(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path}: cannot be read: {error}") from error
+        raise ValueError(f"{path} cannot be read: {error}") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ValueError(f"{path}: is not a conformance report of format {FORMAT}")
+        raise ValueError(f"{path} is not a conformance report of format {FORMAT}")
     return found
 
 

@@ -127,7 +127,7 @@ def _add(
     run: Run | None,
 ) -> None:
     if id in CHECKS:
-        raise ValueError(f"check {id} is there twice")
+        raise ValueError(f"check {id} is registered twice")
     CHECKS[id] = Check(
         id=id,
         requirement=requirement,

@@ -49,7 +49,7 @@ BYSTANDER = "LN-SAFE-001"
 CLAIMED = "LN-OPERATIONS-004"
 _OF_FORM = ("LN-SCHEMA-", "LN-ANSWER-", "LN-ERROR-")
 """Id prefixes of the requirements on the form of answers."""
-PREPARED = "what the check stands on to work"
+PREPARED = "the prerequisites of the check to work"
 
 
 class CannotRunError(Exception):
@@ -319,7 +319,7 @@ def _reach(lab: Lab) -> frozenset[str] | None:
                 f"{lab.target.name} is not a Lance namespace: it has no ListNamespaces or ListTables"
             )
     if probe.code in (15, 16) and reply.code in (15, 16):
-        raise CannotRunError(f"{lab.target.name} lets nothing be read: {probe.outcome()}")
+        raise CannotRunError(f"{lab.target.name} permits no reads: {probe.outcome()}")
     return None
 
 
@@ -332,9 +332,9 @@ def _require_room(lab: Lab) -> None:
         return  # a fault of the target, which checks report
     place = "$".join(lab.shape.base) or "the root"
     raise CannotRunError(
-        f"{lab.target.name}: nothing allowed: CreateNamespace in {place} is {first.outcome()}, "
-        f"{second.step.operation} {second.outcome()}; name a namespace to work in with --under ID, "
-        "or change nothing with --read-only"
+        f"{lab.target.name} permits no changes: CreateNamespace in {place} returned "
+        f"{first.outcome()}, and {second.step.operation} returned {second.outcome()}; specify a "
+        "namespace to work in with --under ID, or use --read-only"
     )
 
 
@@ -392,10 +392,10 @@ class _Runner:
         for id in stands_on(finding.check.id):
             lower = self._lower(CHECKS[id])
             if lower.result is Result.FAIL:
-                got = f"{id} failed: expected {lower.expected}; got {lower.got}"
+                got = f"{id} failed: expected {lower.expected}; got: {lower.got}"
                 return evolve(finding, result=Result.NOT_REACHED, expected="", got=got)
             if lower.result is Result.NOT_REACHED and lower.reply is not None:
-                got = f"{id} is not reached: {lower.got}"
+                got = f"{id} was not reached: {lower.got}"
                 return evolve(finding, result=Result.NOT_REACHED, expected="", got=got)
         return finding
 
@@ -419,13 +419,13 @@ class _Runner:
     def _left_out(self, check: Check, only: Sequence[str]) -> Finding | None:
         """Return why a check is not run, None if it is; `only` has patterns of checks to run."""
         if not chosen(check, only, self.options.skip):
-            return Finding(check=check, result=Result.DISABLED, got="left out by the caller")
+            return Finding(check=check, result=Result.DISABLED, got="excluded by the caller")
         if check.changes and self.options.read_only:
             return Finding(check=check, result=Result.DISABLED, got="--read-only")
         if time.monotonic() > self.deadline:
             return Finding(check=check, result=Result.NOT_REACHED, got=TIME_UP)
         if self.harm is not None:
-            got = f"{BYSTANDER} failed: nothing more is changed"
+            got = f"{BYSTANDER} failed: checks that change objects are not run"
             return Finding(check=check, result=Result.NOT_REACHED, got=got)
         missing = self._missing(check)
         if missing:
@@ -479,8 +479,11 @@ class _Runner:
             if violation.id.startswith(_OF_FORM):
                 return Finding(check=check, result=Result.FAIL, expected=violation.expected,
                                got=violation.got, reply=of)  # fmt: skip
-        answered = f"{reply.step.operation} answered {reply.outcome()}" if reply else "no answer"
-        got = f"{answered}, with which the check does not go on ({type(error).__name__}: {error})"
+        answered = f"{reply.step.operation} returned {reply.outcome()}" if reply else "no answer"
+        got = (
+            f"{answered}, which prevents the check from continuing ({type(error).__name__}: "
+            f"{error})"
+        )
         return Finding(check=check, result=Result.NOT_REACHED, got=got, reply=reply)
 
     def shorten(self) -> None:
@@ -516,7 +519,7 @@ class _Runner:
             passed = Result.PASS if self.bystanders else Result.SKIP
             return self.harm or Finding(check=check, result=passed)
         if not chosen(check, self.options.only, self.options.skip):
-            return Finding(check=check, result=Result.DISABLED, got="left out by the caller")
+            return Finding(check=check, result=Result.DISABLED, got="excluded by the caller")
         if check.id == CLAIMED:
             return self._claimed(check)
         for violation, reply in self.lab.seen:
@@ -534,7 +537,7 @@ class _Runner:
         if check.id.startswith("LN-SCHEMA-"):
             operation = check.requirement.split()[3]
             if operation not in self.lab.answered:
-                return Finding(check=check, result=Result.SKIP, got=f"no answer to {operation}")
+                return Finding(check=check, result=Result.SKIP, got=f"no response to {operation}")
         return Finding(check=check, result=Result.PASS)
 
     def _claimed(self, check: Check) -> Finding:
@@ -547,7 +550,7 @@ class _Runner:
                 return Finding(
                     check=check,
                     result=Result.FAIL,
-                    expected=f"{operation} to succeed once, since it is claimed",
+                    expected=f"{operation} to succeed at least once, because it is claimed",
                     got=reply.outcome(),
                     reply=reply,
                     script=(reply.step,),
@@ -592,7 +595,7 @@ class _Runner:
                 self.harm = Finding(
                     check=CHECKS[BYSTANDER],
                     result=Result.FAIL,
-                    expected=f"{request['id']} to stay as it was: {before}",
+                    expected=f"{request['id']} to remain unchanged: {before}",
                     got=reply.outcome(),
                     reply=reply,
                     script=tuple(script),

@@ -34,7 +34,7 @@ Part = Literal["setup", "check", "teardown"]
 TITLES: dict[str, str] = {
     "setup": "Create the namespaces that the calls need.",
     "check": "The calls of the check.",
-    "decisive": "The check fails with the answer to this call.",
+    "decisive": "The check fails with the response to this call.",
     "teardown": "Remove all created objects; an object that no longer exists is not found.",
 }
 
@@ -155,7 +155,7 @@ def read_scripts(
         if isinstance(form, list):
             return [("", _from_json(form))]
         return [
-            (f"{entry['id']}: expected {entry['expected']}; got {entry['got']}",
+            (f"{entry['id']}: expected {entry['expected']}; got: {entry['got']}",
              _from_json(entry["script"]["json"]))
             for entry in form["checks"]
             if entry["script"] is not None and is_chosen(entry["id"], only, skip)

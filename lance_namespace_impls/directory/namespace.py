@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
@@ -24,7 +24,6 @@ from ..core.file_stamps import Stamp
 from ..core.identifiers import Identifier, format_identifier
 from ..core.location import is_uri
 from ..core.stores import store_failure
-from ..partitioned.store import PartitionStore
 from ..tables.drop import TableFolder
 from .config import DirectoryConfig
 from .dataset_cache import DatasetCache
@@ -35,8 +34,10 @@ from .migration import Migration, to_flat, to_manifest
 from .mirrored import RootTables
 from .names import SUFFIX, check_level, check_name, object_id
 from .nested import NestedTables
-from .partitions import ManifestPartitions
 from .versions import ManifestVersions
+
+if TYPE_CHECKING:
+    from ..partitioned.store import PartitionStore
 
 __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
@@ -228,6 +229,8 @@ class DirectoryNamespace(CatalogNamespace):
         Raises:
             InvalidInputError: code 13, a name is not valid for a directory.
         """
+        from .partitions import ManifestPartitions  # slow, and few directories have partitions
+
         if not identifier:
             return ManifestPartitions(self, self._nested, self._directory.root, lambda: None)
         for name in identifier:

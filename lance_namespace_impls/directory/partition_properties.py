@@ -5,14 +5,16 @@ Source: the partitioned namespace specification.
 
 from __future__ import annotations
 
+import re
+
 from ..core.identifiers import Identifier
-from ..partitioned.spec import SPEC_KEY, read_specs
 from .manifest import Row, Snapshot
 
 __all__ = ["partition_properties"]
 
 SPEC = "partition_spec"
 VALUE = "partition."
+_SPEC_NAMESPACE = re.compile(r"v[0-9]+")
 
 
 def partition_properties(snapshot: Snapshot, identifier: Identifier, row: Row) -> dict[str, str]:
@@ -26,9 +28,13 @@ def partition_properties(snapshot: Snapshot, identifier: Identifier, row: Row) -
     Raises:
         InvalidTableStateError: code 19, the specs of the directory cannot be read.
     """
+    if not _SPEC_NAMESPACE.fullmatch(identifier[0]):
+        return {}
+    from ..partitioned.spec import SPEC_KEY, read_specs
+
     number = identifier[0].removeprefix("v")
     text = snapshot.metadata.get(f"{SPEC_KEY}{number}")
-    if text is None or identifier[0] != f"v{number}":
+    if text is None:
         return {}
     if len(identifier) == 1:
         return {SPEC: text}

@@ -137,12 +137,13 @@ def require_columns(result: object, schema: pa.Schema, rows: int) -> pa.RecordBa
         )
     if result.num_rows != rows:
         raise InvalidInputError(
-            f"the function returned {result.num_rows} rows for {rows}; it must return one for each"
+            f"the function returned {result.num_rows} rows for {rows} rows; it must return one "
+            "for each"
         )
     if set(result.schema.names) != set(schema.names):
         raise TableSchemaValidationError(
-            f"the function returned the columns {', '.join(result.schema.names)}; types= "
-            f"names {', '.join(schema.names)}"
+            f"the function returned the columns {', '.join(result.schema.names)}, but types= "
+            f"specifies {', '.join(schema.names)}"
         )
     return result
 

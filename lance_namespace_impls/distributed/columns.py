@@ -208,7 +208,7 @@ def with_types(schema: pa.Schema, types: str | None) -> pa.Schema:
         index = schema.get_field_index(column)
         if index < 0:
             raise TableColumnNotFoundError(
-                f"types: there is no column {column}; there are {', '.join(schema.names)}"
+                f"types: there is no column {column}; the columns are {', '.join(schema.names)}"
             )
         schema = schema.set(index, schema.field(index).with_type(kind))
     return schema
@@ -299,7 +299,7 @@ def cast_batch(
                 )
         if array.null_count and not field.nullable:
             raise TableSchemaValidationError(
-                f"column {field.name}: the column is not nullable, and the rows contain nulls"
+                f"column {field.name}: the column is not nullable, but the rows contain nulls"
             )
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, schema=target)
@@ -393,11 +393,11 @@ def check_compatible(source: pa.Schema, table: pa.Schema, what: str) -> None:
         if index < 0:
             if not field.nullable:
                 raise TableSchemaValidationError(
-                    f"{what}: column {field.name} is not nullable, and the rows lack it"
+                    f"{what}: column {field.name} is not nullable, but the rows lack it"
                 )
         elif not compatible(source.field(index).type, field.type):
             raise TableSchemaValidationError(
-                f"{what}: column {field.name} is {field.type}, and the rows have "
+                f"{what}: column {field.name} is {field.type}, but the rows have "
                 f"{source.field(index).type}; cast them first"
             )
 

@@ -39,7 +39,7 @@ def read_options(cls: type[T], raw: Mapping[str, str], what: str) -> T:
         name = option_name(cls, key)
         if name is None:
             close = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.5)
-            hint = f"did you mean {close[0]!r}?" if close else f"accepted are {', '.join(known)}"
+            hint = f"did you mean {close[0]!r}?" if close else f"the options are {', '.join(known)}"
             raise InvalidInputError(f"{what}: option {key!r} is not known; {hint}")
         try:
             values[name] = known[name](value) if isinstance(value, str) else value

@@ -95,9 +95,9 @@ def _decrypted(sealed: bytes) -> Any:
         return loads(_ciphers().decrypt(sealed))
     except InvalidToken as error:
         raise InvalidInputError(
-            "the secrets of a namespace were encrypted with another key than this Spark "
-            f"worker has: set the environment variable {ENVIRONMENT} to the same key on "
-            "the driver and all executors (docs/spark.md, Secrets)"
+            "the secrets of a namespace were encrypted with a different key from that of this "
+            f"Spark worker: set the environment variable {ENVIRONMENT} to the same key on the "
+            "driver and all executors (docs/spark.md, Secrets)"
         ) from error
 
 

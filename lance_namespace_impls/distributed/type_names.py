@@ -43,9 +43,9 @@ def parse_type(text: str) -> pa.DataType:
     # For numbers out of range, Arrow raises errors other than ValueError.
     except (ValueError, OverflowError, TypeError) as error:
         raise InvalidInputError(
-            f"type {shortened(text)!r} is not known; write an Arrow type such as int32, "
-            "float64, string, date32, timestamp[us], timestamp[us, UTC], decimal(10, 2), "
-            "list<int64>, float32[768] or blob"
+            f"type {shortened(text)!r} is not known; use an Arrow type such as int32, float64, "
+            "string, date32, timestamp[us], timestamp[us, UTC], decimal(10, 2), list<int64>, "
+            "float32[768] or blob"
         ) from error
 
 
@@ -56,7 +56,7 @@ def shortened(text: str) -> str:
 
 def _parsed(name: str, depth: int) -> pa.DataType:
     if depth == 0:
-        raise ValueError("nested too deep")
+        raise ValueError("nested too deeply")
     if match := _FIXED_SIZE_LIST.fullmatch(name) or _FIXED_LIST.fullmatch(name):
         return pa.list_(_parsed(match["item"], depth - 1), _size(match["size"]))
     if match := _LIST.fullmatch(name):

@@ -118,7 +118,7 @@ class FileOptions:
                 f"{version}: omit data_storage_version, or drop the table and create it again"
             )
         if self.stable_row_ids not in (None, dataset.has_stable_row_ids):
-            has = "has" if dataset.has_stable_row_ids else "has no"
+            has = "has" if dataset.has_stable_row_ids else "does not have"
             raise InvalidInputError(
                 f"{what} {has} stable row ids: omit stable_row_ids, or drop the table and create it "
                 "again"
@@ -282,7 +282,7 @@ def _declare(target: Target, mode: Mode, properties: Mapping[str, str] | None) -
 def check_schema(schema: pa.Schema, what: str) -> None:
     """Reject a schema that Lance cannot store (code 20)."""
     if not schema.names:
-        raise TableSchemaValidationError(f"{what}: no columns to write")
+        raise TableSchemaValidationError(f"{what}: there are no columns to write; add at least one")
     try:
         check_columns(schema)
     except TableSchemaValidationError as error:

@@ -78,9 +78,8 @@ def shards(address: str) -> list[str]:
         ]
     if "*" in address:
         raise InvalidInputError(
-            f"{_shown(address)}: web servers do not list files; name each file, or a "
-            "numbered set as train-*-of-00003.parquet, or a data set of the Hub as "
-            f"{HUB_FORM}"
+            f"{_shown(address)}: web servers do not list files; specify each file, a numbered "
+            f"set such as train-*-of-00003.parquet, or a Hub data set as {HUB_FORM}"
         )
     return [address]
 
@@ -105,9 +104,7 @@ class Hub:
         """
         parts = [unquote(part) for part in source[len("hf://") :].strip("/").split("/")]
         if len(parts) < 3 or parts[0] != "datasets" or not all(parts):
-            raise InvalidInputError(
-                f"{source}: an address of the Hub must have the form {HUB_FORM}"
-            )
+            raise InvalidInputError(f"{source}: a Hub address must have the form {HUB_FORM}")
         name, _, revision = parts[2].partition("@")
         return cls(downloads, f"{parts[1]}/{name}", revision or "main"), "/".join(parts[3:])
 
@@ -256,9 +253,13 @@ class Downloads:
                 ("https",) if before.lower().startswith("https:") else ("http", "https")
             ):
                 raise InvalidInputError(
-                    f"{_shown(before)}: it redirects to {scheme}, which is not followed"
+                    f"{_shown(before)}: the server redirects to {scheme}, which is not followed; "
+                    "use an https URL"
                 )
-        raise InvalidInputError(f"{_shown(address)}: more than {MAX_REDIRECTS} redirects")
+        raise InvalidInputError(
+            f"{_shown(address)}: the server sent more than {MAX_REDIRECTS} "
+            "redirects; use the final URL"
+        )
 
     @contextmanager
     def _ask(self, address: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:

@@ -273,7 +273,7 @@ def import_partitioned(
     if chosen is Mode.APPEND and list(partition_by) != there.partition_by:
         raise InvalidInputError(
             f"import: {target.name} is partitioned by {', '.join(there.partition_by)}, not by "
-            f"{', '.join(partition_by)}; pass its fields"
+            f"{', '.join(partition_by)}; pass the existing partition fields"
         )
     storage = namespace.config.storage
     with opened(sources, format, options, storage, downloading) as inputs:

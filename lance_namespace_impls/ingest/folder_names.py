@@ -69,7 +69,9 @@ def check_folder_columns(files: Iterable[_Named]) -> None:
                 f"and those of {file.name} {', '.join(names) or 'none'}; import them separately"
             )
         if len(set(names)) < len(names):
-            raise InvalidInputError(f"the folders of {file.name} name a column twice")
+            raise InvalidInputError(
+                f"the folders of {file.name} name a column twice; rename one of the folders"
+            )
 
 
 def folder_schema(files: Sequence[_Named]) -> pa.Schema:

@@ -87,8 +87,8 @@ def current_metadata(store: Any, path: str, source: str) -> str:
     if len(files) == 1:
         return files[0]
     raise InvalidInputError(
-        f"{source} is an Iceberg table with {len(files)} metadata files, and its catalog knows the "
-        f"current one: pass the path of that file, such as {files[-1]}"
+        f"{source} is an Iceberg table with {len(files)} metadata files, and only its catalog "
+        f"knows which one is current; pass the path of that file, such as {files[-1]}"
     )
 
 

@@ -164,7 +164,7 @@ def find_files(
                 if format
                 else f"; for other extensions specify the format ({', '.join(FORMAT_NAMES)})"
             )
-            raise InvalidInputError(f"{source}: no file to read{hint}")
+            raise InvalidInputError(f"{source}: no files to read{hint}")
         files.update(((file.store, file.path), file) for file, _ in found)
         formats.update(name for _, name in found)
     if formats.isdisjoint(TABLE_FORMATS):
@@ -221,7 +221,7 @@ def _expand(
         return
     if downloads is None:
         raise InvalidInputError(
-            f"{source}: addresses on the web are not read here; download the file first"
+            f"{source}: web addresses are not supported here; download the file first"
         )
     if source.lower().startswith("hf://"):
         hub, path = Hub.open(source, downloads)
@@ -350,7 +350,7 @@ def _refuse_files_of_delta(source: str, store: Any, folders: Iterable[str]) -> N
 def _refuse_delta(source: str, table: str) -> None:
     """Reject files of a Delta table: some may no longer be part of it."""
     raise InvalidInputError(
-        f"{source} leads to files of the Delta table {table}; import the folder of the table"
+        f"{source} matches files of the Delta table {table}; import the folder of the table instead"
     )
 
 

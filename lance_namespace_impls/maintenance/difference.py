@@ -173,7 +173,7 @@ def difference(
         if row.step == REFUSE:
             return row
         if times[row.id] > 1:
-            return _refused(row, f"{times[row.id]} tables would have this name")
+            return _refused(row, f"{times[row.id]} tables would have this name in the target")
         try:
             return _compared(source, target, mirror, row)
         except LanceNamespaceError as error:
@@ -189,20 +189,23 @@ def _named(source: Namespace, target: Namespace, mirror: Mirror, table: Identifi
     names = (*mirror.into, *table[len(mirror.selection.under) :])
     able, lost = target.capabilities, []
     if able.lowercase_names and any(name != name.lower() for name in names):
-        lost.append(f"upper case of {format_identifier(names)}")
+        lost.append(f"uppercase letters in {format_identifier(names)}")
         names = tuple(name.lower() for name in names)
     row = SyncRow(id=names, step=NOTHING, source=table)
     depth = able.namespace_depth
     if depth is not None and len(names) - 1 > depth:
         if mirror.flatten is None:
             return _refused(
-                row, f"the target has {depth} levels above a table; flatten joins the levels"
+                row,
+                f"the target allows only {depth} namespace levels above a table; use "
+                "flatten to join the levels",
             )
-        lost.append(f"levels of {format_identifier(names)}")
+        lost.append(f"namespace levels of {format_identifier(names)}")
         names = (*names[:depth], mirror.flatten.join(names[depth:]))
     if len(names) - 1 < able.table_depth:
         return _refused(
-            row, f"the target has {able.table_depth} levels above a table: specify into"
+            row,
+            f"the target requires {able.table_depth} namespace levels above a table; specify into",
         )
     return evolve(row, id=names, lost=tuple(lost))
 
@@ -243,10 +246,12 @@ def _compared(source: Namespace, target: Namespace, mirror: Mirror, row: SyncRow
     row = evolve(row, location=ours.location, lost=tuple(lost))
     copies = mirror.copy_data and not ours.declared_only
     if ours.managed and not copies:
-        return _refused(row, "its catalog manages its versions, so the data must be copied")
+        return _refused(row, "the source catalog manages the table's versions; copy the data")
     settled = copies or (ours.declared_only and target.capabilities.storage_only)
     if target.capabilities.storage_only and not settled and theirs is None:
-        return _refused(row, "a directory contains only tables below its own path: copy the data")
+        return _refused(
+            row, "a directory catalog contains only tables below its own path; copy the data"
+        )
     if theirs is None:
         step = COPY if copies else DECLARE if ours.declared_only else REGISTER
         return evolve(row, step=step, lost=(*lost, *_uncopied(source, row, copies)))

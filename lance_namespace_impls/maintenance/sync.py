@@ -122,8 +122,8 @@ def _refuse_losses(rows: Sequence[SyncRow]) -> None:
     if losing:
         first = losing[0]
         raise InvalidInputError(
-            f"sync: {len(losing)} of the tables would lose information, such as the "
-            f"{'; the '.join(first.lost)}; nothing was changed: check a dry run, then accept the "
+            f"sync: {len(losing)} tables would lose information, such as the "
+            f"{'; the '.join(first.lost)}; nothing was changed; check a dry run, then accept the "
             "losses"
         )
 
@@ -146,7 +146,7 @@ def _checked(rows: Sequence[SyncRow], after: Sequence[SyncRow]) -> list[SyncRow]
 def _newer(row: SyncRow) -> SyncRow:
     if row.problem is not None:
         return row
-    return row.failed(ConcurrentModificationError("it was changed concurrently: run the job again"))
+    return row.failed(ConcurrentModificationError("it was changed concurrently; run the job again"))
 
 
 def _create_namespace(source: Namespace, target: Namespace, row: SyncRow) -> None:

@@ -210,7 +210,7 @@ class TableUpkeep:
         for step in steps:
             self._budget.check()
             if self._budget.is_over:
-                self._postpone("steps for which there was no time")
+                self._postpone("steps that were not started before the time limit")
                 break
             try:
                 self._run_step(step)

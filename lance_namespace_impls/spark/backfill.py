@@ -150,8 +150,8 @@ def add_columns(
     target = target_of(namespace, table)
     if calls != Calls() and (isinstance(columns, Mapping) or not callable(columns)):
         raise InvalidInputError(
-            f"{target.name}: calls_per_second, attempts, backoff_seconds and retry_on apply to a "
-            "function; omit them"
+            f"{target.name}: calls_per_second, attempts, backoff_seconds and retry_on apply only "
+            "to a function; omit them"
         )
     if resume is not None and not resume.strip():
         raise InvalidInputError(f"{target.name}: resume must be the name of the job")
@@ -165,9 +165,9 @@ def add_columns(
         raise TableSchemaValidationError(
             f"{target.name}: "
             + (
-                f"it has a column {', '.join(duplicates)}"
+                f"it already has the column {', '.join(duplicates)}"
                 if duplicates
-                else "there is no column to add"
+                else "no columns to add; specify at least one"
             )
         )
     write_plan.check_schema(maker.schema, target.name)
@@ -566,8 +566,8 @@ def _runs(
             places = batch.column(index).to_numpy()
             if np.any(np.diff(places, prepend=last) <= 0):
                 raise InvalidInputError(
-                    f"{what}: several rows of the DataFrame match one row of the table; keep one "
-                    f"for each {keys}"
+                    f"{what}: several rows in the DataFrame match one row in the table; keep one "
+                    f"row for each value of {keys}"
                 )
             last = places[-1] if len(places) else last
             numbers, starts = np.unique(places >> _OFFSET_BITS, return_index=True)

@@ -92,8 +92,8 @@ def resolve_blobs(
     added_schema = pa.schema(list(parse_types(types or "").items()))
     if (function is None) != (not added_schema.names):
         raise InvalidInputError(
-            f"{target.name}: specify the columns that the function returns with types=, such as "
-            "'width:int32', and only with a function"
+            f"{target.name}: types= is required with a function, and only then; specify the "
+            "columns that it returns, such as 'width:int32'"
         )
     if duplicates := [name for name in added_schema.names if name in frame.columns]:
         raise InvalidInputError(
@@ -184,8 +184,8 @@ def _read(target: Target, references: pa.Array) -> list[bytes | None]:
         found = dataset.read_blobs(column, addresses=addresses, preserve_order=True)
         if [address for address, _ in found] != addresses:
             raise InvalidInputError(
-                f"{target.name}: version {version} lacks rows that references of column {column} "
-                "point to; the references belong to another table"
+                f"{target.name}: version {version} lacks rows that the references in column "
+                f"{column} point to; read the references from this table, not from another one"
             )
         for (row, _), (_, content) in zip(rows, found, strict=True):
             contents[row] = content

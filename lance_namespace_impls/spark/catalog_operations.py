@@ -371,12 +371,12 @@ def _as_defined(field: pa.Field, column: StructField) -> pa.Field:
 _NOT_IN_LANCE = {
     "GENERATED ALWAYS AS": "compute the column in the query that inserts the rows",
     "GENERATED AS IDENTITY": "compute the column in the query that inserts the rows",
-    "DEFAULT": "write the value in each INSERT",
+    "DEFAULT": "specify the value in each INSERT",
     "constraints": "check the rows before you insert them",
 }
 # Parts of Spark's type names that restrict values or comparisons, which Lance cannot enforce.
 _RULED = {
-    "char(": "CHAR and VARCHAR; use STRING",
+    "char(": "CHAR or VARCHAR; use STRING",
     " collate ": "COLLATE; use lower() or collate() in queries",
 }
 
@@ -404,7 +404,7 @@ def _alter_table(catalog: Catalog, id: list[str], request: Request) -> Response:
     kinds = list(dict.fromkeys(_kind_of(each) for each in changes))
     if len(kinds) > 1:
         raise InvalidInputError(
-            "these changes cannot be committed together: use one ALTER TABLE for each of them"
+            "these changes cannot be committed together; use a separate ALTER TABLE for each"
         )
     for kind in kinds:
         kind(catalog.namespace, id, changes)
@@ -418,8 +418,8 @@ _Altering = Callable[["Namespace", list[str], Sequence[Change]], None]
 def _kind_of(change: Change) -> _Altering:
     name = change["change"]
     if name not in _ALTERING:
-        instead = _INSTEAD.get(name, "it is not supported")
-        raise UnsupportedError(f"ALTER TABLE of a Lance table: {instead}")
+        instead = _INSTEAD.get(name, "this change is not supported")
+        raise UnsupportedError(f"ALTER TABLE on a Lance table: {instead}")
     return _ALTERING[name]
 
 
@@ -428,7 +428,7 @@ def _alter_properties(namespace: Namespace, id: list[str], changes: Sequence[Cha
     removed = [each["property"] for each in changes if "value" not in each]
     if _TYPES in (*changed, *removed):
         raise InvalidInputError(
-            "the property 'types' applies to a new table; use ALTER COLUMN ... TYPE"
+            "the property 'types' applies only to new tables; use ALTER COLUMN ... TYPE"
         )
     namespace.alter_table({"id": id, "set_properties": changed, "unset_properties": removed})
 
@@ -439,12 +439,13 @@ def _add_columns(namespace: Namespace, id: list[str], changes: Sequence[Change])
         name = _path(each)
         if len(each["path"]) > 1:
             raise UnsupportedError(
-                f"column {name}: Lance cannot add a field to a struct; add a column"
+                f"column {name}: Lance cannot add a field to a struct; add a top-level column "
+                "instead"
             )
         if not each["nullable"] or each["default"] or each["positioned"]:
             raise UnsupportedError(
-                f"column {name}: a new column is the last one and contains nulls; leave NOT NULL, "
-                "DEFAULT, FIRST and AFTER out"
+                f"column {name}: a new column is added at the end and contains nulls; omit NOT "
+                "NULL, DEFAULT, FIRST and AFTER"
             )
         entries.append({"name": name, "expression": _nulls(name, each["type"])})
         if each["comment"] is not None:
@@ -461,8 +462,8 @@ def _nulls(name: str, spark: str) -> str:
         quoted = sql_type_name(kind).replace("'", "''")
     except InvalidInputError as error:
         raise UnsupportedError(
-            f"column {name}: Lance cannot add a column of nulls of type {kind}; add it with its "
-            "values (lance_namespace_impls.spark.add_columns)"
+            f"column {name}: Lance cannot add a null column of type {kind}; add the column with "
+            "its values (lance_namespace_impls.spark.add_columns)"
         ) from error
     return f"arrow_cast(NULL, '{quoted}')"
 
@@ -521,10 +522,11 @@ _ALTERING: Mapping[str, _Altering] = {
     "UpdateColumnComment": _alter_comments,
 }
 _INSTEAD = {
-    "UpdateColumnPosition": "columns keep their order; name them in SELECT in the order you want",
-    "UpdateColumnDefaultValue": "columns have no defaults; write the value in each INSERT",
-    "AddConstraint": "there are no constraints; check the rows before you insert them",
-    "ClusterBy": "there is no clustering; create an index on the column",
+    "UpdateColumnPosition": "columns cannot be reordered; list them in SELECT in the desired order",
+    "UpdateColumnDefaultValue": "column defaults are not supported; specify the value in each "
+    "INSERT",
+    "AddConstraint": "constraints are not supported; check the rows before you insert them",
+    "ClusterBy": "clustering is not supported; create an index on the column",
 }
 
 OPERATIONS: Mapping[str, Callable[[Catalog, list[str], Request], Response]] = {

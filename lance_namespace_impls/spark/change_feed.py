@@ -85,8 +85,8 @@ def changes(
     start = _start(pinned, since)
     if start > pinned.version:
         raise InvalidInputError(
-            f"{target.name}: since is version {start}, which is after version {pinned.version}, the "
-            "end of the range; swap them"
+            f"{target.name}: the range starts after version {start} (since) and ends at version "
+            f"{pinned.version} (until); swap since and until"
         )
     feed = feed_schema(pinned.schema, target.name)
     readable_schema(pinned)

@@ -229,9 +229,9 @@ class Changes:
             return self._open(version)
         except TableVersionNotFoundError as error:
             raise TableVersionNotFoundError(
-                f"{self.pinned.target.name}: version {version} was deleted, and its changes with "
-                "it; keep versions longer than readers of changes may fall behind, and start at a "
-                "later version"
+                f"{self.pinned.target.name}: version {version} was deleted, and its changes "
+                "cannot be read; start at a later version, and keep versions for as long as "
+                "readers may fall behind"
             ) from error
 
     def _open(self, version: int | None) -> Any:
@@ -356,8 +356,8 @@ def feed_schema(schema: pa.Schema, what: str) -> pa.Schema:
     """
     if duplicates := [name for name in schema.names if name in FEED.names]:
         raise InvalidInputError(
-            f"{what}: its column {', '.join(duplicates)} has the name of a column of the change feed; "
-            "name the other columns"
+            f"{what}: the column {', '.join(duplicates)} has the same name as a column of the "
+            "change feed; specify the other columns with columns="
         )
     return pa.schema([*schema, *FEED])
 

@@ -124,8 +124,8 @@ class LanceChangeWriter(RowWriter, DataSourceArrowWriter):
             if changes.updated and self._lossy:
                 raise UnsupportedError(
                     f"{self._plan.target.name}: Spark would truncate the values of "
-                    f"{', '.join(self._lossy)} in updated rows; update it with "
-                    "lance_namespace_impls.spark.update, which does not read them"
+                    f"{', '.join(self._lossy)} in updated rows; use "
+                    "lance_namespace_impls.spark.update, which does not read these values"
                 )
             yield batch
 
@@ -152,7 +152,7 @@ class LanceChangeWriter(RowWriter, DataSourceArrowWriter):
         if len(np.unique(addresses)) < len(addresses):
             raise InvalidInputError(
                 f"{self._plan.target.name}: the statement changes a row more than once; keep one "
-                "row of the source for each row of the table"
+                "source row for each row in the table"
             )
         if not len(addresses):
             return Removals(changed=[], removed=[], rows=0)

@@ -282,9 +282,8 @@ def require_clear_keys(frame: DataFrame, keys: Sequence[str], what: str) -> None
         alike = [name for name in frame.columns if name.lower() == key.lower()]
         if len(alike) > 1:
             raise InvalidInputError(
-                f"{what}: columns {', '.join(alike)} of the DataFrame differ only in case, "
-                "and Spark would join by the first of them; set spark.sql.caseSensitive to "
-                "true"
+                f"{what}: columns {', '.join(alike)} of the DataFrame differ only in case, and "
+                "Spark would join on the first one; set spark.sql.caseSensitive to true"
             )
 
 

@@ -84,7 +84,7 @@ def split_table_name(text: str, delimiter: str | None = None) -> Identifier:
     )
     if written != len(text) or not parts or parts[-1][2]:
         raise InvalidInputError(
-            f"table {text!r} is not an identifier: join names with dots, put a name that "
+            f"table {text!r} is not an identifier: join names with dots, enclose a name that "
             "contains a dot in backticks, or set the option 'delimiter'"
         )
     return parse_identifier([quoted.replace("``", "`") or bare for quoted, bare, _ in parts])

@@ -194,7 +194,7 @@ def _expressions(values: Mapping[str, str], pinned: Pinned) -> dict[str, str]:
     """Return an expression for each column of the table, after Lance has checked them."""
     what = pinned.target.name
     if not values:
-        raise InvalidInputError(f"{what}: there is no column to update")
+        raise InvalidInputError(f"{what}: no columns to update; specify at least one")
     if unknown := [name for name in values if name not in pinned.schema.names]:
         raise TableColumnNotFoundError(
             f"{what} has no column {', '.join(unknown)}; it has {', '.join(pinned.schema.names)}"
@@ -292,8 +292,8 @@ def merge_into(
         addresses = written.addresses
         if len(set(addresses)) < len(addresses):
             raise InvalidInputError(
-                f"{target.name}: several rows of the source match one row of the table; keep "
-                f"one for each {', '.join(keys)}"
+                f"{target.name}: several rows in the source match one row in the table; keep one "
+                f"row for each value of {', '.join(keys)}"
             )
         unmatched: list[int] = []
         if unmatched_target is NotMatchedBySource.DELETE:
@@ -322,8 +322,8 @@ def _actions(
         return Matched(matched), NotMatched(new), NotMatchedBySource(unmatched_target)
     except ValueError as error:
         raise InvalidInputError(
-            f"{error}: when_matched must be update, delete or keep, when_not_matched "
-            "insert or ignore, when_not_matched_by_source delete or keep"
+            f"{error}: when_matched must be update, delete or keep, when_not_matched must be "
+            "insert or ignore, and when_not_matched_by_source must be delete or keep"
         ) from error
 
 
@@ -335,7 +335,8 @@ def _check_columns(frame: DataFrame, keys: Sequence[str], table: pa.Schema, what
         )
     if lacking := [name for name in table.names if name not in frame.columns]:
         raise TableSchemaValidationError(
-            f"{what}: the source lacks the column {', '.join(lacking)}; a merge replaces whole rows"
+            f"{what}: the source lacks the column {', '.join(lacking)}; add it, because a merge "
+            "replaces whole rows"
         )
 
 

@@ -205,7 +205,9 @@ def near_duplicate_texts(
     from pyspark.sql import functions as F
 
     if not 0 < min_similarity <= 1:
-        raise InvalidInputError(f"min_similarity is {min_similarity}; use a number above 0 up to 1")
+        raise InvalidInputError(
+            f"min_similarity is {min_similarity}; use a number above 0 and at most 1"
+        )
     if num_hashes & (num_hashes - 1):
         raise InvalidInputError(f"num_hashes is {num_hashes}; use a power of two, such as 128")
     target = target_of(namespace, table)

@@ -110,13 +110,16 @@ def read_mapping(
     defaults = mapping.get("defaults", {})
     tables = mapping.get("table", [])
     if not isinstance(tables, list) or not tables:
-        raise InvalidInputError("mapping: it has no [[table]]")
+        raise InvalidInputError("mapping: [[table]] is missing; add one for each table")
     found = [
         _table(each, defaults, number, delimiter) for number, each in enumerate(tables, start=1)
     ]
     names = [each.table for each in found]
     if twice := {format_identifier(name) for name in names if names.count(name) > 1}:
-        raise InvalidInputError(f"mapping: {', '.join(sorted(twice))} occurs more than once")
+        raise InvalidInputError(
+            f"mapping: {', '.join(sorted(twice))} occurs more than once; use "
+            "one [[table]] for each table"
+        )
     return found
 
 
@@ -130,7 +133,7 @@ def _table(
     merged = {**defaults, **entry}
     name = merged.pop("id", None)
     if not name:
-        raise InvalidInputError(f"{what}: it has no id")
+        raise InvalidInputError(f"{what}: id is missing; specify the identifier of the table")
     table = split_identifier(name, delimiter) if isinstance(name, str) else parse_identifier(name)
     what = f"mapping, table {format_identifier(table)}"
     sources = [source for source in SOURCES if merged.get(source)]
@@ -147,12 +150,14 @@ def _table(
         and "url" in merged["jdbc"]
         and len({"dbtable", "query"} & set(merged["jdbc"])) == 1
     ):
-        raise InvalidInputError(f"{what}: jdbc requires a url, and one of dbtable and query")
+        raise InvalidInputError(f"{what}: jdbc requires url and either dbtable or query")
     for key in ("options", "jdbc"):
         merged[key] = {name: _text(value) for name, value in merged.get(key, {}).items()}
     parse_mode(str(merged.get("mode", "create")), Mode.CREATE)
     if merged["options"].get("types") and merged.get("types"):
-        raise InvalidInputError(f"{what}: types is set twice")
+        raise InvalidInputError(
+            f"{what}: types is set twice; remove it from options or from the table"
+        )
     return TableSource(table=table, **merged)
 
 
@@ -165,5 +170,6 @@ def _only(entry: Any, accepted: Sequence[str], what: str) -> None:
         raise InvalidInputError(f"{what}: it is not a TOML table")
     if unknown := sorted(set(entry) - set(accepted)):
         raise InvalidInputError(
-            f"{what}: {', '.join(unknown)} is not known; accepted are {', '.join(accepted)}"
+            f"{what}: {', '.join(unknown)} is not known; the accepted keys are "
+            f"{', '.join(accepted)}"
         )

@@ -45,7 +45,8 @@ def lance_spark_jars(coordinates: str | None = None) -> list[Path]:
     parts = chosen.split(":")
     if len(parts) != 3 or not all(parts):
         raise InvalidInputError(
-            f"{chosen!r} are not Maven coordinates: write group:artifact:version"
+            f"{chosen!r} is not of the form group:artifact:version, which Maven coordinates must "
+            "have"
         )
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     target = Path(base) / "lance-namespace-kit" / "lance-spark" / "-".join(parts[1:])
@@ -64,8 +65,8 @@ def _default_coordinates() -> str:
     line = ".".join(pyspark.__version__.split(".")[:2])
     if line not in LANCE_SPARK:
         raise InvalidInputError(
-            f"there is no lance-spark artifact for PySpark {pyspark.__version__}, only "
-            f"for {', '.join(LANCE_SPARK)}: install that PySpark, or pass jars"
+            f"there is no lance-spark artifact for PySpark {pyspark.__version__}, only for "
+            f"{', '.join(LANCE_SPARK)}: install one of these versions, or pass jars"
         )
     return LANCE_SPARK[line]
 
@@ -75,7 +76,9 @@ def _fetch(parts: Sequence[str], folder: Path) -> None:
 
     ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"), None)
     if ivy is None:
-        raise InvalidInputError("this PySpark has no Ivy to fetch lance-spark with; pass jars")
+        raise InvalidInputError(
+            "this PySpark does not include Ivy, which downloads lance-spark; pass jars"
+        )
     organisation, name, revision = map(quoteattr, parts)
     left_out = "".join(f'<exclude org="{each}"/>' for each in _NEVER)
     description = folder / "ivy.xml"
@@ -94,7 +97,9 @@ def _fetch(parts: Sequence[str], folder: Path) -> None:
             command, capture_output=True, text=True, timeout=_FETCH_SECONDS, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise ServiceUnavailableError(f"{':'.join(parts)} was not downloaded in time") from error
+        raise ServiceUnavailableError(
+            f"{':'.join(parts)} was not downloaded in time; try again, or pass jars"
+        ) from error
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if "::" in line]
         raise ServiceUnavailableError(

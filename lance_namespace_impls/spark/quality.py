@@ -331,8 +331,8 @@ def check(
     names = [rule.shown for rule in rules]
     if not rules or len(set(names)) < len(names):
         raise InvalidInputError(
-            f"{target.name}: check needs at least one rule, and rules with different names; pass "
-            "name="
+            f"{target.name}: check requires at least one rule, and a different name for each "
+            "rule; pass name="
         )
     pinned = pin(target, filter=where, version=version)
     needed = list(dict.fromkeys(column for rule in rules for column in rule.columns))
@@ -452,7 +452,7 @@ def _norms(values: pa.Array) -> pa.Array:
     import numpy as np
 
     if not is_list(values.type) or not compatible(values.type.value_type, pa.float64()):
-        raise TypeError("it has no lists of numbers")
+        raise TypeError("its values are not lists of numbers")
     lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
     elements = values.flatten().cast(pa.float64())
     squares = np.square(pc.fill_null(elements, float("nan")).to_numpy(zero_copy_only=False))

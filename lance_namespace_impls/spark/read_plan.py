@@ -119,8 +119,9 @@ class Pinned:
             if requested_type != found:
                 raise TableSchemaValidationError(
                     f"{self.target.name}: column {stored_field.name} is "
-                    f"{stored_field.dataType.simpleString()}, not {requested_field.dataType.simpleString()}; "
-                    "read it with that type and cast it in Spark"
+                    f"{stored_field.dataType.simpleString()}, not "
+                    f"{requested_field.dataType.simpleString()}; read it with its stored type "
+                    "and cast it in Spark"
                 )
         chosen = evolve(self, schema=schema)
         chosen.require_readable()
@@ -135,8 +136,8 @@ class Pinned:
         for name in self.schema.names:
             if why := self.lost.get(name):
                 raise UnsupportedError(
-                    f"{self.target.name}: {why}; name the other columns to read (option 'columns'), "
-                    "or rename it"
+                    f"{self.target.name}: {why}; select the other columns (option 'columns'), or "
+                    "rename this one"
                 )
 
     def open(self) -> Any:
@@ -265,7 +266,7 @@ def _schema(
     if found := [dataset.schema.field(name) for name in columns if name in lost]:
         return pa.schema(found)  # reading them raises an error with the reason
     if not columns:
-        raise InvalidInputError("no column is specified; omit columns to read all of them")
+        raise InvalidInputError("columns is empty; omit it to read all columns")
     scanner = dataset.scanner(
         columns=projection(columns), with_row_id=with_row_id, blob_handling="all_binary"
     )
@@ -316,7 +317,7 @@ def version_at(dataset: Any, moment: datetime) -> int:
     ]
     if not versions:
         raise TableVersionNotFoundError(
-            f"there is no version from {requested.isoformat()} or before"
+            f"there is no version at or before {requested.isoformat()}; use a later time"
         )
     return max(versions)
 

@@ -359,13 +359,13 @@ def plan_search(
     known = SearchOptions.__annotations__
     if unknown := sorted(set(options) - set(known)):
         raise InvalidInputError(
-            f"search of {pinned.target.name}: option {', '.join(unknown)} is not known; accepted are "
-            f"{', '.join(known)}"
+            f"search of {pinned.target.name}: option {', '.join(unknown)} is not known; the "
+            f"options are {', '.join(known)}"
         )
     if not has_vectors and (misplaced := sorted(set(options) - {"fast_search", "with_row_id"})):
         raise InvalidInputError(
-            f"search of {pinned.target.name}: {', '.join(misplaced)} applies to vectors; specify "
-            "their column with vectors="
+            f"search of {pinned.target.name}: {', '.join(misplaced)} applies only to vector "
+            "searches; specify the vector column with vectors="
         )
     searched = [fts_columns] if isinstance(fts_columns, str) else fts_columns
     request = QueryTableRequest.coerce(
@@ -561,7 +561,7 @@ def _check_types(queries: DataFrame, vectors: str | None, texts: str | None, wha
                 kind = kind.elementType
             if not isinstance(field.dataType, ArrayType) or not isinstance(kind, NumericType):
                 raise InvalidInputError(
-                    f"{shown}, not an array of numbers; convert it, such as with "
+                    f"{shown}, not an array of numbers; convert it, for example with "
                     "pyspark.ml.functions.vector_to_array"
                 )
         if field.name == texts and not isinstance(kind, StringType):
@@ -575,7 +575,7 @@ def _only_array(queries: DataFrame, what: str) -> str:
     found = [field.name for field in queries.schema if isinstance(field.dataType, ArrayType)]
     if len(found) != 1:
         raise InvalidInputError(
-            f"{what}: the queries have {len(found)} array columns; specify the one with the vectors "
-            "with vectors=, or the one with words with texts="
+            f"{what}: the queries have {len(found)} array columns; specify the vector column "
+            "with vectors=, or the text column with texts="
         )
     return found[0]

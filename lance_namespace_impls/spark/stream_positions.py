@@ -201,8 +201,8 @@ class History:
         except TableVersionNotFoundError as error:
             raise TableVersionNotFoundError(
                 f"{self.pinned.target.name}: version {version} was deleted before the stream "
-                "read it; keep versions longer than a stream may be stopped, and start a new "
-                "stream"
+                "read it; start a new stream, and keep versions for as long as a stream may be "
+                "stopped"
             ) from error
 
     def _open(self, version: int | None) -> Any:

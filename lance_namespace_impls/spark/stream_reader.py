@@ -61,7 +61,7 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, pinned: Pinned, schema: StructType, options: TableOptions) -> None:
         if options.version is not None or options.tag or options.timestamp:
             raise InvalidInputError(
-                "a stream reads all versions from a start: pass startingVersion or "
+                "a stream reads all versions from a starting point: pass startingVersion or "
                 "startingTimestamp instead of version, tag or timestamp"
             )
         self._pinned = pinned
@@ -197,8 +197,8 @@ class ChangeStreamReader(LanceStreamReader):
             )
         if options.filter is not None:
             raise InvalidInputError(
-                "a stream of changes has no option filter, because a row may begin or cease to "
-                "match it: filter the stream with where()"
+                "the option filter does not apply to a stream of changes, because a row may "
+                "start or stop matching it: filter the stream with where()"
             )
         super().__init__(pinned, schema, options)
         feed_schema(pinned.schema, pinned.target.name)

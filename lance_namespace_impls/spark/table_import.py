@@ -100,7 +100,7 @@ def import_tables(
     sources = mapping if isinstance(mapping, Sequence) else read_mapping(mapping)
     if spark is None and any(source.needs_spark for source in sources):
         raise InvalidInputError(
-            "import: tables, queries and jdbc are read with Spark: pass a session"
+            "import: reading tables, queries and jdbc requires Spark; pass a session"
         )
     with job_state(
         None if dry_run else state, "import", import_name(namespace, sources)
@@ -281,8 +281,8 @@ class _Job:
                 expected = self._rows_of(source)
             if added != row.rows or (expected is not None and expected != added):
                 raise InternalError(
-                    f"{target.name} has {added:,} rows of the import, which wrote {row.rows:,}; the "
-                    f"source has {added if expected is None else expected:,}"
+                    f"{target.name} has {added:,} rows from the import, which wrote "
+                    f"{row.rows:,}; the source has {(added if expected is None else expected):,}"
                 )
             self._check_types(dataset.schema, source, target)
             row.checked = True

@@ -39,7 +39,7 @@ class TableOptions:
     tag: str | None = option(doc="tag of the version to read")
     branch: str | None = option(doc="branch to read; defaults to the main branch")
     timestamp: datetime | None = option(
-        read=moment, doc="read the latest version at that time, in UTC if it has no zone"
+        read=moment, doc="read the latest version at this time, in UTC if it has no zone"
     )
     with_row_id: bool = option(
         False, read=yes_no, doc="whether to add a column _rowid with the row ids"
@@ -53,7 +53,8 @@ class TableOptions:
     blobs: str = option(
         "binary",
         read=choice("binary", "references"),
-        doc="values of blob columns: binary, or references, which resolve_blobs reads on workers",
+        doc="form of the values of blob columns: binary, or references, which resolve_blobs "
+        "reads on workers",
     )
     pushdown: bool = option(
         True,
@@ -75,8 +76,8 @@ class TableOptions:
     overflow: str = option(
         "refuse",
         read=choice("refuse", "infinity"),
-        doc="floating-point numbers that are too large for their column: refuse (code "
-        "20) or infinity",
+        doc="handling of floating-point numbers that are too large for their column: refuse "
+        "(code 20) or infinity",
     )
     rows_per_file: int = option(
         1 << 20, read=whole_number(1), doc="maximum number of rows in a data file"
@@ -104,7 +105,7 @@ class TableOptions:
         "added from now on; by default a stream reads all rows, then added ones",
     )
     starting_timestamp: datetime | None = option(
-        read=moment, doc="read rows added after that time, in UTC if it has no zone"
+        read=moment, doc="read rows added after this time, in UTC if it has no zone"
     )
     max_rows_per_trigger: int | None = option(
         read=whole_number(1), doc="maximum number of rows in a batch of a stream"
@@ -115,7 +116,8 @@ class TableOptions:
     on_change: str = option(
         "refuse",
         read=choice("refuse", "skip"),
-        doc="versions that change or delete rows: refuse (a stream fails with code 0) or skip",
+        doc="handling of versions that change or delete rows: refuse (a stream fails with code "
+        "0) or skip",
     )
     read_changes: bool = option(
         False,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-import zoneinfo
 from functools import cache
 
 from lance_namespace_client.errors import InvalidInputError
@@ -17,6 +15,8 @@ _OFFSET = re.compile(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]")
 
 @cache
 def _zones() -> frozenset[str]:
+    import zoneinfo  # slow, and few clients write timestamps with a zone
+
     # These two names are not regions; Lance's engine does not support them.
     return frozenset(zoneinfo.available_timezones() - {"Factory", "localtime"})
 
@@ -40,6 +40,8 @@ def check_zone(name: str, what: str) -> str:
     if is_zone(name):
         return name
     by_case = {each.lower(): each for each in _zones()}
+    import difflib
+
     close = difflib.get_close_matches(name.lower()[:100], by_case, n=1, cutoff=0.8)
     hint = f"; did you mean {by_case[close[0]]!r}?" if close else ""
     raise InvalidInputError(

@@ -79,7 +79,7 @@ def test_standard_input_needs_a_format(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", 'a,b\n1,"x\n2,y\n', "a quote that opens in the row of line 2"),
+        ("a.csv", 'a,b\n1,"x\n2,y\n', "a quote that opens in the row at line 2"),
         ("a.jsonl", '{"a":', "JSON parse error"),
         ("a.jsonl", '{"a":9007199254740993}\n{"a":0.5}\n', "column a has numbers with more digits"),
         ("a.csv", "", "no columns"),

@@ -80,7 +80,7 @@ def test_an_interpreter_that_exited_is_restarted(tmp_path, monkeypatch):
     target = ProcessTarget("fragile_namespace:Namespace", {})
     try:
         gone = target.call(Step("DescribeTable", {"id": ["t"]}))
-        assert gone.broken == "the interpreter ended with 3"
+        assert gone.broken == "the interpreter exited with status 3"
         after = target.call(Step("CreateTable", {"id": ["t"]}))
         assert after.no_route
         unreadable = target.call(Step("ListNamespaces", {"id": []})).broken

@@ -124,7 +124,7 @@ def test_a_target_that_allows_no_creation_exits_with_status_2_and_suggests_under
         found = invoke("--uri", uri)
         assert found.exit_code == 2
         line = found.output.strip()
-        assert "nothing allowed" in line and "--under" in line and "\n" not in line
+        assert "permits no changes" in line and "--under" in line and "\n" not in line
         assert "code 13" in line and "CreateNamespace" in line
         assert invoke("--uri", uri, "--under", "nowhere").exit_code == 2
         found = invoke("--uri", uri, "--under", "main", *ONLY)

@@ -24,7 +24,7 @@ def shown(script: str) -> str:
 def test_a_large_body_is_shortened_and_the_rest_of_its_script_is_not() -> None:
     found = shown("curl " + "A" * 3_000_000 + " 'http://x/v1/table/t/create'\ncurl next")
     assert len(found) < 20_000
-    assert "[and 2,996,000 characters, in the JSON report]" in found
+    assert "[2,996,000 more characters in the JSON report]" in found
     assert escape("'http://x/v1/table/t/create'\ncurl next") in found
 
 

@@ -88,9 +88,9 @@ def lost(request: httpx.Request) -> httpx.Response:
     [
         (httpx.MockTransport(lost), "http://server cannot be reached: ConnectError: refused"),
         (refuse(404, {}), "is not a Lance namespace: it has no ListNamespaces or ListTables"),
-        (refuse(401, {"code": 16, "error": "who?"}), "lets nothing be read: code 16: who[?]"),
-        (refuse(403, {"code": 15, "error": "no"}), "lets nothing be read: code 15: no"),
-        (refuse(406, {"code": 0, "error": "no"}), "nothing allowed: CreateNamespace in the root is code 0"),
+        (refuse(401, {"code": 16, "error": "who?"}), "permits no reads: code 16: who[?]"),
+        (refuse(403, {"code": 15, "error": "no"}), "permits no reads: code 15: no"),
+        (refuse(406, {"code": 0, "error": "no"}), "permits no changes: CreateNamespace in the root"),
     ],
 )  # fmt: skip
 def test_a_target_that_cannot_be_checked_is_reported_immediately(

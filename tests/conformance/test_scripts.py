@@ -63,7 +63,7 @@ def test_curl_sends_what_the_kit_sends() -> None:
     comments = [line for line in written if line.startswith("#")]
     assert comments == [
         "# The calls of the check.",
-        "# The check fails with the answer to this call.",
+        "# The check fails with the response to this call.",
         "# Remove all created objects; an object that no longer exists is not found.",
     ]
     lines = [line for line in written if not line.startswith("#")]
@@ -117,7 +117,7 @@ def test_a_call_and_its_outcome_are_shown_on_one_line() -> None:
     assert one_line(step) == 'CreateTable({"id": ["ü"]}, 5 bytes of rows)'
     assert one_line(Step("ListTables", {})) == "ListTables({})"
     replies = {
-        "an answer that cannot be read: no JSON": Reply(step=step, broken="no JSON", code=5),
+        "unreadable response: no JSON": Reply(step=step, broken="no JSON", code=5),
         "no such route": Reply(step=step, code=0, no_route=True),
         "code 5: there already": Reply(step=step, code=5, message="there\n  already"),
         "{'a': 1}": Reply(step=step, answer={"a": 1}),

@@ -36,7 +36,7 @@ def test_errors_without_a_code_fail_only_checks_that_expect_a_code(tmp_path):
     failed = {f.check.id: f.expected for f in found if f.result is Result.FAIL}
     assert {"LN-ERROR-005", "LN-TABLE-DESCRIBE-003", "LN-NAMESPACE-DROP-005"} <= set(failed)
     assert {id: due for id, due in failed.items() if "code" not in due} == {
-        "LN-ERROR-005": "an answer that can be read"
+        "LN-ERROR-005": "a readable response"
     }
     passed = {f.check.id for f in found if f.result is Result.PASS}
     assert {"LN-TABLE-DECLARE-003", "LN-NAMESPACE-CREATE-005", "LN-LIST-TABLES-001"} <= passed

@@ -329,7 +329,7 @@ VERIFIED = (
         "rest.yaml, GetTableStatsResponse: the number of rows",
         (_MADE, Send("/v1/table/t/delete", {"predicate": "id = 2"}), Send("/v1/table/t/stats", {})),
         _has(num_rows=3),
-        "num_rows is 3, the deleted row among them",
+        "num_rows is 3, including the deleted row",
     ),
     Deviation(
         "LN-WIRE-BODY-002",

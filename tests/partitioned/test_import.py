@@ -64,7 +64,7 @@ def test_a_directory_becomes_a_table_or_a_partitioned_namespace(
         lake, "p", sources=[str(source)], partition_by=["year", "bucket(4, id)"], mode="append"
     )
     assert there.count_rows() == 8
-    with pytest.raises(InvalidInputError, match="pass its fields"):
+    with pytest.raises(InvalidInputError, match="pass the existing partition fields"):
         import_partitioned(lake, "p", sources=[str(source)], partition_by=["id"], mode="append")
 
 

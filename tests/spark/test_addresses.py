@@ -219,7 +219,7 @@ def test_the_hub_token_is_sent_only_to_the_hub(
         (
             Answer(status=302, headers={"Location": "file:///etc/passwd"}),
             InvalidInputError,
-            "it redirects to file, which is not followed",
+            "the server redirects to file, which is not followed",
         ),
         (
             Answer(status=302, headers={"Location": "/a.parquet"}),
@@ -299,7 +299,7 @@ def test_a_server_that_is_not_there(quiet_lake: Lake, monkeypatch: pytest.Monkey
         ("https://host/data", "the file name has no known extension"),
         (
             "hf://owner/name/data",
-            "an address of the Hub must have the form hf://datasets/OWNER/NAME",
+            "a Hub address must have the form hf://datasets/OWNER/NAME",
         ),
     ],
 )

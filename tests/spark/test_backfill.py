@@ -225,12 +225,12 @@ def test_invalid_additions_are_rejected_and_leave_nothing(
         (
             pa.record_batch({"w": [1, 2]}),
             TableSchemaValidationError,
-            "returned the columns w; types= names v",
+            "returned the columns w, but types= specifies v",
         ),
         (
             pa.record_batch({"v": [1, 2], "w": [1, 2]}),
             TableSchemaValidationError,
-            "returned the columns v, w; types= names v",
+            "returned the columns v, w, but types= specifies v",
         ),
     ],
 )

@@ -42,7 +42,7 @@ def test_an_unclosed_quote_is_reported(tmp_path: Path, content: str, line: int, 
     limit = csv.field_size_limit()
     with pytest.raises(
         TableSchemaValidationError,
-        match=rf"^[^:]+a\.csv: a quote that opens in the row of line {line} ",
+        match=rf"^[^:]+a\.csv: a quote that opens in the row at line {line} ",
     ):
         read_text(tmp_path / "a.csv", content, block)
     assert csv.field_size_limit() == limit

@@ -125,7 +125,7 @@ def test_errors_name_a_column_that_lance_cannot_find(lake: Lake, spark: Any, nam
         lambda: update(spark, namespace, "t", {"id": "id + 1"}),
         lambda: add_columns(spark, namespace, "t", lambda batch: batch, types="b:int64"),
     ):
-        with pytest.raises(UnsupportedError, match=f"{why}.*name the other columns"):
+        with pytest.raises(UnsupportedError, match=f"{why}.*select the other columns"):
             act()
     assert why in str(failure_of(lambda: lake.load("t")))
     with pytest.raises(TableSchemaValidationError, match=why):

@@ -206,7 +206,7 @@ def test_columns_match_by_name_and_missing_ones_are_null(lake: Lake, spark: Any)
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("SELECT 'x' AS a", "column a is int8, and the rows have string"),
+        ("SELECT 'x' AS a", "column a is int8, but the rows have string"),
         ("SELECT 300 AS a", "column a: a value of type int32 does not fit int8.*300"),
     ],
 )

@@ -147,10 +147,10 @@ def test_a_frame_without_rows_creates_a_table(lake: Lake, spark: Any, mode: str)
 
 def test_empty_lists_of_columns_are_rejected(lake: Lake, spark: Any) -> None:
     lake.put("t", rows(1))
-    with pytest.raises(InvalidInputError, match="no column is specified"):
+    with pytest.raises(InvalidInputError, match="columns is empty"):
         read_table(spark, lake.namespace, "t", columns=[])
     assert failure_of(lambda: lake.load("t", columns="")).code == 13
-    with pytest.raises(TableSchemaValidationError, match="no columns to write"):
+    with pytest.raises(TableSchemaValidationError, match="there are no columns to write"):
         write_table(spark.range(3).select(), lake.namespace, "new")
     assert failure_of(lambda: lake.save(spark.range(3).select(), "new")).code == 20
     assert not Path(lake.path("new")).exists()

@@ -204,14 +204,14 @@ def test_only_the_columns_of_the_rules_are_read(quiet_lake: Lake) -> None:
     ("rules", "kind", "said"),
     [
         ([], InvalidInputError, "at least one rule"),
-        ([NotNull(column="id"), NotNull(column="id")], InvalidInputError, "different names"),
+        ([NotNull(column="id"), NotNull(column="id")], InvalidInputError, "a different name"),
         ([NotNull(column="z")], TableColumnNotFoundError, "no column z"),
         ([Matches(column="id", pattern="a")], InvalidInputError, "does not apply to column id"),
         ([Matches(column="s", pattern="(")], InvalidInputError, "does not apply to column s"),
         ([InRange(column="s", minimum=3)], InvalidInputError, "does not apply to column s"),
         ([OneOf(column="id", values=["a"])], InvalidInputError, "does not apply to column id"),
-        ([VectorNorm(column="id")], InvalidInputError, "no lists of numbers"),
-        ([VectorNorm(column="l")], InvalidInputError, "no lists of numbers"),
+        ([VectorNorm(column="id")], InvalidInputError, "not lists of numbers"),
+        ([VectorNorm(column="l")], InvalidInputError, "not lists of numbers"),
     ],
 )
 def test_rules_that_do_not_apply_are_rejected(

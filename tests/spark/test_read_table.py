@@ -124,7 +124,7 @@ def test_the_version_at_a_time(lake: Lake, spark: Any) -> None:
     assert lake.load("t", timestamp=between.isoformat()).count() == 100
     assert count_rows(lake.namespace, "t", timestamp=between.replace(tzinfo=None)) == 100
     assert count_rows(lake.namespace, "t", timestamp=datetime.now(UTC)) == 200
-    with pytest.raises(TableVersionNotFoundError, match="no version from 2001"):
+    with pytest.raises(TableVersionNotFoundError, match="no version at or before 2001"):
         count_rows(lake.namespace, "t", timestamp=datetime(2001, 1, 1))
 
 

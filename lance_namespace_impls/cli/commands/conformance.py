@@ -314,7 +314,7 @@ def _run(
     def progress(finding: Finding) -> None:
         if finding.result is Result.FAIL and not output.as_json:
             output.line(Styled("fail ", "red"), f"{finding.check.id}  {finding.check.requirement}")
-            output.line(redactor.text(f"      expected {finding.expected}; got {finding.got}"))
+            output.line(redactor.text(f"      expected {finding.expected}; got: {finding.got}"))
 
     def planned(plan: Plan) -> None:
         if plan.seconds > ANNOUNCED_SECONDS:

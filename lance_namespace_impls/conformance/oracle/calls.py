@@ -94,7 +94,7 @@ class Mismatch(AssertionError):
     """An answer differs from the model."""
 
     def __init__(self, what: str, expected: str, found: str) -> None:
-        super().__init__(f"{what}: answered {found}, expected {expected}")
+        super().__init__(f"{what}: the target returned {found}, expected {expected}")
         self.expected = f"{what} to be {expected}"
         self.found = found
 

@@ -124,20 +124,20 @@ class Line:
         """
         found = sorted(numbers)
         if len(found) != len(set(found)):
-            raise Mismatch("the versions", "each once", str(found))
+            raise Mismatch("the versions", "a list without repetitions", str(found))
         lost = sorted(set(self.versions) - set(found))
         if lost:
-            raise Mismatch("the versions", f"with {lost} among them", str(found))
+            raise Mismatch("the versions", f"a list that contains {lost}", str(found))
         last = max(self.versions, default=0)
         new = [number for number in found if number > last]
         back = sorted(set(found) - set(self.versions) - set(new))
         if back and self.tells_all:
-            raise Mismatch("the versions", f"without {back}", str(found))
+            raise Mismatch("the versions", f"a list without {back}", str(found))
         if self.tells_all and not self.pending and new:
             raise Mismatch("the versions", str(sorted(self.versions)), str(found))
         due = sum(sure for _, sure in self.pending)
         if len(new) < due:
-            raise Mismatch("the versions", f"{due} more after {last}", str(found))
+            raise Mismatch("the versions", f"{due} more after version {last}", str(found))
         if not self.pending:
             if new:  # nothing was written: the content is unchanged
                 self.versions |= dict.fromkeys(new, self.head)

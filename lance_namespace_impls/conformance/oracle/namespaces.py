@@ -27,9 +27,9 @@ class NamespaceRules(State):
         def settle(answer: Any) -> None:
             named = set(answer.operations)
             wrong = named & set(self.known.capabilities.unsupported)
-            same(sorted(wrong), [], "operations that do not work")
+            same(sorted(wrong), [], "the listed operations that are not supported")
             missing = {"ListTables", "DescribeTable", "DeclareTable"} - named
-            same(sorted(missing), [], "operations that are missing")
+            same(sorted(missing), [], "the missing operations")
 
         return Granted(settle)
 
@@ -223,12 +223,12 @@ class NamespaceRules(State):
             return Refused(frozenset(faults))
 
         def settle(answer: Any) -> None:
-            same(getattr(answer, field_name), written, f"page of {listing}")
+            same(getattr(answer, field_name), written, f"the page of {listing}")
             to_come = len(entries) - len(page)
             if (answer.page_token is not None) != (to_come > 0) or answer.page_token == "":
                 raise Mismatch(
-                    f"page of {listing}",
-                    f"a token only before more entries, of which {to_come} are to come",
+                    f"the page of {listing}",
+                    f"a token only if more entries follow ({to_come} remain)",
                     f"token {answer.page_token!r}",
                 )
             if answer.page_token is not None:

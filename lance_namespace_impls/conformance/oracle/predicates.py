@@ -70,7 +70,7 @@ def _truth(text: str, record: Mapping[str, Any]) -> bool | None:
         sides = {_atom(left, record), _atom(right, record)}
         decisive = word[1] == "OR"
         return decisive if decisive in sides else None if None in sides else not decisive
-    raise AssertionError(f"the model cannot read {text!r}")
+    raise AssertionError(f"the model does not support the condition {text!r}")
 
 
 _NO_ATOM: Any = object()

@@ -172,7 +172,7 @@ class RowRules(TableRules):
         def settle(answer: Any) -> None:
             if snapshot is not None:
                 fit = [r for r in snapshot.records if matches(request.get("predicate"), r)]
-                same(answer.count, len(fit), f"rows of {request['id']}")
+                same(answer.count, len(fit), f"the rows in {request['id']}")
 
         return Granted(settle)
 
@@ -209,7 +209,7 @@ class RowRules(TableRules):
         columns = _asked(request, snapshot)
         vector = (request.get("vector") or {}).get("single_vector")
         extra = ["_distance"] * (vector is not None) + ["_rowid"] * bool(request.get("with_row_id"))
-        same(sorted(answer.column_names), sorted([*columns, *extra]), "columns of the rows")
+        same(sorted(answer.column_names), sorted([*columns, *extra]), "the columns of the rows")
         for shown, column in columns.items():
             kind = shown_type(answer.schema.field(shown).type)
             same(kind, shown_type(type_of(column)), f"type of column {column}")
@@ -226,7 +226,7 @@ class RowRules(TableRules):
         shown_rows = [_row(record, list(columns)) for record in answer.to_pylist()]
         due = len(expected[start : start + most])
         if not snapshot.ordered and due < len(expected):  # any of the rows
-            same(len(shown_rows), due, f"number of rows of {request['id']}")
+            same(len(shown_rows), due, f"the number of rows in {request['id']}")
             for row in shown_rows:
                 same(row in expected, True, f"whether the table has the row {row}")
             return
@@ -238,9 +238,9 @@ class RowRules(TableRules):
             return
         first = next((a, b) for a, b in _paired(shown_rows, expected) if a != b)
         raise Mismatch(
-            f"rows of {request['id']}",
-            f"{len(expected)}, {first[1]} among them",
-            f"{len(shown_rows)}, {first[0]} in its place",
+            f"the rows in {request['id']}",
+            f"{len(expected)} rows including {first[1]}",
+            f"{len(shown_rows)} rows with {first[0]} instead",
         )
 
     def _same_nearest(

@@ -180,7 +180,7 @@ class State:
         elif found:
             real = local_path(found)
             known = next((real for real, place in self.places.items() if place == expected), real)
-            same(real, known, f"location of {identifier}, as it was before,")
+            same(real, known, f"the unchanged location of {identifier}")
             self.places[real] = expected
 
     def may_move(self, place: str) -> None:

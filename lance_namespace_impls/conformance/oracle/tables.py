@@ -84,9 +84,9 @@ class TableRules(NamespaceRules):
             self._same_table(identifier, answer, table)
             if self.known.in_full:
                 asked = bool(request.get("with_table_uri"))
-                same("://" in (answer.table_uri or ""), asked, "whether table_uri is there")
+                same("://" in (answer.table_uri or ""), asked, "whether table_uri is present")
             elif request.get("with_table_uri"):
-                same(bool(answer.table_uri), True, f"whether {identifier} has a table_uri")
+                same(bool(answer.table_uri), True, f"whether the table_uri of {identifier} is present")
             declared: bool | None = None
             if request.get("check_declared") or detailed:
                 declared = dataset is None
@@ -117,8 +117,8 @@ class TableRules(NamespaceRules):
             expected = version or max(line.versions)
             self.same(answer.version, expected, f"version of {identifier}")
         if self.known.in_full:
-            same(answer.schema is not None, True, "whether schema is there")
-            same(answer.stats is not None, True, "whether stats are there")
+            same(answer.schema is not None, True, "whether the schema is present")
+            same(answer.stats is not None, True, "whether the statistics are present")
         snapshot = line.head if version is None else line.versions[version]
         if snapshot is None:
             return
@@ -208,7 +208,7 @@ class TableRules(NamespaceRules):
         )
         held = {table.location for table in self.tables.values()} | self.datasets.keys()
         if not fresh or answered in held | self.deregistered.keys():
-            expected = f"a fresh one beside {usual!r}, which is occupied"
+            expected = f"a new one next to {usual!r}, which is occupied"
             raise Mismatch(f"location of {identifier}", expected, repr(answered))
         return answered
 

@@ -155,7 +155,7 @@ class _Types:
             if written in self._named:
                 return self._named[written]
             raise TableSchemaValidationError(
-                f"column {column}: the type {written} contains itself, and Arrow has no such type"
+                f"column {column}: the type {written} is recursive, which Arrow does not support"
             )
         kind = written["type"]
         if isinstance(kind, (list, Mapping)):
@@ -179,8 +179,8 @@ class _Types:
             return pa.null(), None
         if len(kinds) > 1:
             raise TableSchemaValidationError(
-                f"column {column}: it has a union of {len(kinds)} types, and a column has one; "
-                "convert the file first"
+                f"column {column}: a union of {len(kinds)} types cannot become a column of one "
+                "type; convert the file first"
             )
         return self.type_of(kinds[0], column, depth)
 
@@ -220,7 +220,7 @@ def _decimal(written: Mapping[str, Any], column: str) -> pa.DataType:
         return pa.decimal128(int(written["precision"]), int(written.get("scale", 0)))
     except (ValueError, pa.ArrowInvalid) as error:
         raise TableSchemaValidationError(
-            f"column {column}: a decimal with {written['precision']} digits, and 38 are the most"
+            f"column {column}: a decimal has {written['precision']} digits; the maximum is 38"
         ) from error
 
 

@@ -80,7 +80,7 @@ class CsvOptions(TextOptions):
     names: tuple[str, ...] = option(
         (),
         read=name_list,
-        doc="column names, instead of a header or to replace it",
+        doc="column names, for files without a header or to replace the header",
     )
     delimiter: str | None = option(
         read=sign, doc="delimiter between values; defaults to a comma, or a tab in .tsv files"
@@ -263,7 +263,8 @@ class CsvFormat(Format):
             names = list(options.names) or list(header)
             if len(names) != len(header):
                 raise TableSchemaValidationError(
-                    f"the file has {len(header)} columns, but the option 'names' has {len(names)}"
+                    f"the file has {len(header)} columns, but the option 'names' contains "
+                    f"{len(names)}"
                 )
             named_once(names)
             return names
@@ -585,8 +586,8 @@ def _read_through(rows: Any) -> None:
         except csv.Error as error:
             if rows.line_num > line + 1 or "unexpected end" in str(error):
                 raise TableSchemaValidationError(
-                    f"a quote that opens in the row of line {line + 1} is not closed at the end "
-                    "of the value, and would include the lines after it; double a quote within "
-                    "quotes"
+                    f"a quote that opens in the row at line {line + 1} is not closed at the end "
+                    "of its value and would include the following lines; double each quote "
+                    "inside a quoted value"
                 ) from error
         line = rows.line_num

@@ -121,7 +121,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
 
   @Override
   public PartitionReader<InternalRow> createReader(InputPartition partition) {
-    throw new UnsupportedOperationException("only batches");
+    throw new UnsupportedOperationException("this reader returns only batches");
   }
 
   @Override

@@ -18,7 +18,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Spark's wrapper of the Python data source. It is stateful, so each use creates a new one. */
+/** Spark's wrapper around the Python data source. It is stateful, so each use creates a new one. */
 final class PythonSource {
   private final PythonDataSourceV2 source = new PythonDataSourceV2();
 

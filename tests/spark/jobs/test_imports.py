@@ -212,19 +212,19 @@ def test_rows_that_are_missing_at_the_end_are_reported(
     table = {"id": "items", "files": [f"{data}/items*.parquet"], "mode": "append"}
     (row,) = import_tables(lake.namespace, {"table": [table]})
     assert (row.code, row.checked) == (ErrorCode.INTERNAL, False)
-    assert "5 rows of the import" in str(row.problem)
+    assert "5 rows from the import" in str(row.problem)
     assert "the source has 6" in str(row.problem)
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({}, r"no \[\[table\]\]"),
-    ({"tables": []}, "tables is not known; accepted are table, defaults"),
-    ({"table": [{"files": ["x.csv"]}]}, "table 1: it has no id"),
+    ({}, r"\[\[table\]\] is missing"),
+    ({"tables": []}, "tables is not known; the accepted keys are table, defaults"),
+    ({"table": [{"files": ["x.csv"]}]}, "table 1: id is missing"),
     ({"table": [{"id": "a"}]}, "table a: specify one of files, spark_table, query, jdbc"),
     ({"table": [{"id": "a", "files": ["x"], "query": "SELECT 1"}]}, "specify one of"),
     ({"table": [{"id": "a", "file": ["x"]}]}, "file is not known"),
     ({"table": [{"id": "a", "query": "SELECT 1", "format": "csv"}]}, "apply only to files"),
-    ({"table": [{"id": "a", "jdbc": {"url": "jdbc:x"}}]}, "one of dbtable and query"),
+    ({"table": [{"id": "a", "jdbc": {"url": "jdbc:x"}}]}, "either dbtable or query"),
     ({"table": [{"id": "a", "files": ["x"]}] * 2}, "a occurs more than once"),
     ({"table": [{"id": "a", "files": ["x"], "mode": "replace"}]}, "mode"),
     ({"table": [{"id": "a", "query": "SELECT 1"}]}, "pass a session"),

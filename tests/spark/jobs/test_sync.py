@@ -150,16 +150,16 @@ def test_losses_are_reported_before_any_change(source: Namespace, tmp_path: Path
         "sales$eu$later": True,
         "sales$eu$orders": True,
     }
-    assert all("levels above a table" in problem for problem in problems(plain))
+    assert all("namespace levels above a table" in problem for problem in problems(plain))
     mirror = Mirror(flatten="_", into=["lake"])
     found = {row.source: row for row in sync(source, narrow, mirror, dry_run=True)}
     assert found["plain",].lost == ()
     assert found["sales", "eu", "Orders"].id == ("lake", "sales_eu_orders")
     assert found["sales", "eu", "Orders"].lost == (
-        "upper case of lake$sales$eu$Orders",
-        "levels of lake$sales$eu$orders",
+        "uppercase letters in lake$sales$eu$Orders",
+        "namespace levels of lake$sales$eu$orders",
     )
-    with pytest.raises(InvalidInputError, match=r"3 of the tables would lose.*nothing was changed"):
+    with pytest.raises(InvalidInputError, match=r"3 tables would lose.*nothing was changed"):
         sync(source, narrow, mirror)
     assert list(narrow.iter_namespaces()) == []
     rows = sync(source, narrow, mirror, accept_losses=True)
@@ -307,4 +307,4 @@ def test_the_command_shows_the_difference_and_ends_with_1_on_problems(
     flat = ["--to-impl", "dir", "-P", f"path={tmp_path / 'flat'}"]
     refused = CliRunner().invoke(app, ["sync", *options, *flat])
     assert refused.exit_code == Status.NOT_DONE
-    assert "13: a directory contains only tables below its own path" in refused.stdout
+    assert "13: a directory catalog contains only tables below its own path" in refused.stdout
