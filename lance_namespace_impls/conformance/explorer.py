@@ -8,6 +8,7 @@ random choice rarely hits.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import time
@@ -45,7 +46,7 @@ def kind_of(player: Player, call: Call, outcome: Outcome) -> frozenset[Kind]:
     if not call.request.get("id"):
         return frozenset({(call.operation, "root")})
     codes = tuple(sorted(outcome.codes)) if isinstance(outcome, Refused) else "granted"
-    identifier = tuple(call.request.get("id") or ())
+    identifier = tuple(call.request["id"])
     change = player.changed.get(identifier)
     siblings = sum(
         other[:-1] == identifier[:-1] and other != identifier for other in player.tree.tables
@@ -83,9 +84,8 @@ def _class(key: str, value: Any) -> Any:
         case (("mode" | "behavior" | "index_type"), str()):
             return value.replace("_", "").lower()
         case (("properties" | "set_properties"), Mapping()):
-            return tuple(VALUES.index(text) if text in VALUES else -1 for text in value.values())[
-                :2
-            ]
+            first_two = list(value.values())[:2]
+            return tuple(VALUES.index(text) if text in VALUES else -1 for text in first_two)
         case (("predicate" | "filter"), str()):
             return tuple(_WORD.findall(value))
         case "columns", list():  # names that differ only in case
@@ -154,7 +154,9 @@ class _Explorer:
             )
             kinds, granted = self._kinds(player, move)
             if kinds:
-                rarity = sum((1 + self.seen[kind]) ** -2 for kind in kinds) / len(kinds) ** 0.5
+                # The sum is exact: it must not depend on the order of a set, which is random.
+                rarity = math.fsum((1 + self.seen[kind]) ** -2 for kind in kinds)
+                rarity /= len(kinds) ** 0.5
                 found.append((rarity * (1 if granted else REFUSED_WEIGHT), kinds, move))
         if not found:
             return Move("create", names[0], number=self.chance.randrange(100_000))

@@ -507,39 +507,32 @@ class Player:
         self.lab.same(shown, due, "the tables of all namespaces")
 
     def _list_parts(self, move: Move) -> None:
-        """List the versions, tags, branches or indices of a table, page by page."""
+        """List the versions, tags, branches and indices of a table, page by page."""
         identifier = tuple(self.table(move.name))
         dataset = self.tree.dataset_of(identifier)
         if dataset is None or dataset.remnants:
             return
-        line = dataset.main
-        parts: dict[str, list[Any] | None] = {
+        line, newest_first = dataset.main, bool(move.number % 2)
+        all_known = line.tells_all and not line.pending
+        parts: dict[str, list[Any]] = {
             "ListTableTags": sorted(dataset.tags),
             "ListTableBranches": sorted(dataset.branches),
-            "ListTableIndices": None if line.head.indices is None else sorted(line.head.indices),
-            "ListTableVersions": sorted(line.versions)
-            if line.tells_all and not line.pending
-            else None,
+            "ListTableIndices": sorted(line.head.indices or ()),
+            "ListTableVersions": sorted(line.versions) if all_known else [],
         }
         for operation, due in parts.items():
             if not due or operation not in self.lab.worked:
                 continue
-            more = (
-                {"descending": True} if operation == "ListTableVersions" and move.number % 2 else {}
-            )
+            in_order = operation == "ListTableVersions" and newest_first
+            more = {"descending": True} if in_order else {}
             shown: list[Any] = []
             limit = 1 + move.number % 2
             for answer in self.lab.pages(operation, id=list(identifier), limit=limit, **more):
-                entries = answer.get(_PARTS[operation]) or ()
-                keys = ("version", "index_name")
-                shown += [
-                    next((e[k] for k in keys if k in e), e) if isinstance(e, dict) else e
-                    for e in entries
-                ]
+                shown += map(_part, answer.get(_PARTS[operation]) or ())
             shown = [each for each in shown if each != "main"]
-            expected = due[::-1] if more else due
-            same = shown if operation == "ListTableVersions" else sorted(shown)
-            self.lab.same(same, expected, f"the entries of {operation}, page by page")
+            # Only `descending` specifies an order.
+            expected, found = (due[::-1], shown) if in_order else (due, sorted(shown))
+            self.lab.same(found, expected, f"the entries of {operation}, page by page")
 
     def _listing(self, move: Move) -> None:
         """List tables or namespaces, page by page; the result may include objects of others."""
@@ -562,6 +555,13 @@ class Player:
             there = [name for name in there if self.tree.has_data((*parent, name))]
         names = [name for name in there if name in ours]
         self.lab.same([name for name in found if name in ours], names, f"the {key} in order")
+
+
+def _part(entry: Any) -> Any:
+    """Return the name or number of an entry of a listing."""
+    if isinstance(entry, Mapping):
+        return entry["version"] if "version" in entry else entry["index_name"]
+    return entry
 
 
 def _start(lab: Lab) -> Tree:

@@ -11,7 +11,16 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
-__all__ = ["is_number", "is_safe", "is_text", "json_type", "shown_type", "type_of", "value_of"]
+__all__ = [
+    "arrow_name",
+    "is_number",
+    "is_safe",
+    "is_text",
+    "json_type",
+    "shown_type",
+    "type_of",
+    "value_of",
+]
 
 
 @frozen
@@ -105,6 +114,11 @@ def json_type(column: str) -> str:
     return _of(column).json
 
 
+def arrow_name(type: str) -> str:
+    """Return Arrow's name of a type in DescribeTable, which may have Lance's own name instead."""
+    return {"float": "float32", "double": "float64"}.get(type.lower(), type.lower())
+
+
 def is_number(column: str) -> bool:
     """Return whether a column holds the number of its row."""
     return _of(column) in (_NUMBERS, _COLUMNS["Name"])
@@ -122,5 +136,5 @@ def is_safe(columns: Sequence[str]) -> bool:
 
 def shown_type(type: pa.DataType) -> str:
     """Return a type as a text in which equivalent encodings are the same."""
-    text = str(type).replace("large_", "")
+    text = str(type).replace("large_", "").replace("_view", "")
     return "string" if text.startswith("dictionary<values=string") else text

@@ -303,7 +303,7 @@ class HistoryRules(RowRules):
         return Granted(settle)
 
     def get_table_stats(self, request: Mapping[str, Any]) -> Outcome:
-        """GetTableStats: one fragment for each write that only added rows."""
+        """GetTableStats: one fragment for each write that only added rows, as in LN-STATS-001."""
         line = self._found_line(request)
         if isinstance(line, Refused):
             return line

@@ -34,10 +34,7 @@ _BOTH = re.compile(r" (AND|OR) ")
 
 
 def matches(predicate: str | None, record: Mapping[str, Any]) -> bool:
-    """Return whether a row matches a condition; an unknown result is no match.
-
-    Column names are read in any case if there is only one such column.
-    """
+    """Return whether a row matches a condition; an unknown result is no match."""
     return predicate is None or _truth(predicate, record) is True
 
 

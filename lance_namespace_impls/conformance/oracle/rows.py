@@ -218,7 +218,7 @@ class RowRules(TableRules):
             same(len(set(ids)), len(ids), "number of different row ids")
         fit = [r for r in snapshot.records if matches(request.get("filter"), r)]
         start = request.get("offset") or 0
-        most = request.get("k", len(fit))
+        most = request.get("k") or len(fit)  # 0 is no limit
         if vector is not None:
             self._same_nearest(request, fit, vector, answer)
             return

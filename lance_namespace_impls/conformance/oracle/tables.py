@@ -22,7 +22,7 @@ from .codes import (
     TABLE_EXISTS,
     UNSUPPORTED,
 )
-from .columns import is_safe, json_type
+from .columns import arrow_name, is_safe, json_type
 from .dataset import Dataset, Line
 from .known import Identifier
 from .namespaces import NamespaceRules, altered
@@ -86,7 +86,11 @@ class TableRules(NamespaceRules):
                 asked = bool(request.get("with_table_uri"))
                 same("://" in (answer.table_uri or ""), asked, "whether table_uri is present")
             elif request.get("with_table_uri"):
-                same(bool(answer.table_uri), True, f"whether the table_uri of {identifier} is present")
+                same(
+                    bool(answer.table_uri),
+                    True,
+                    f"whether the table_uri of {identifier} is present",
+                )
             declared: bool | None = None
             if request.get("check_declared") or detailed:
                 declared = dataset is None
@@ -133,7 +137,7 @@ class TableRules(NamespaceRules):
         for name, shown in fields.items():
             kind = json_type(name)
             if kind:
-                same(shown.type.type.lower(), kind, f"type of {name}")
+                same(arrow_name(shown.type.type), kind, f"type of {name}")
             same(shown.nullable, True, f"whether {name} is nullable")
             due = snapshot.of_columns.get(name, {})
             same(kit_metadata(shown.metadata), due, f"metadata of {name}")
