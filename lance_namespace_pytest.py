@@ -39,6 +39,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption(f"--{NAME}-token", metavar="TEXT", help="Bearer token.")
     group.addoption(
+        f"--{NAME}-property", metavar="KEY=VALUE", action="append", default=[],
+        help="Property of the rest backend to log in, such as credential; repeatable.",
+    )  # fmt: skip
+    group.addoption(
         f"--{NAME}-under", metavar="ID", default="",
         help="Namespace to work in, as names joined by $; defaults to the root.",
     )  # fmt: skip
@@ -62,11 +66,12 @@ class Checks(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Return an item for each check; checks that examine all responses come last."""
-        from lance_namespace_impls.conformance.checks import load_all
         from lance_namespace_impls.conformance.requirement import CHECKS
+        from lance_namespace_impls.conformance.run_order import in_run_order
+        from lance_namespace_impls.conformance.scenarios import load_all
 
         load_all()
-        for check in sorted(CHECKS.values(), key=lambda check: check.run is None):
+        for check in in_run_order(CHECKS.values()):
             yield CheckItem.from_parent(self, name=check.id)
 
     def entry(self, id: str) -> Mapping[str, Any]:
@@ -82,6 +87,7 @@ class Checks(pytest.Collector):
         return found
 
     def _start(self) -> None:
+        from lance_namespace_client.errors import InvalidInputError
         from lance_namespace_impls.conformance.api import url_target
         from lance_namespace_impls.conformance.ledger import state_folder
         from lance_namespace_impls.conformance.redact import Redactor
@@ -89,6 +95,7 @@ class Checks(pytest.Collector):
 
         option = self.config.getoption
         headers = dict(text.partition("=")[::2] for text in option(f"--{NAME}-header"))
+        properties = dict(text.partition("=")[::2] for text in option(f"--{NAME}-property"))
         options = Options(
             under=tuple(name for name in option(f"--{NAME}-under").split("$") if name),
             read_only=option(f"--{NAME}-read-only"),
@@ -96,16 +103,19 @@ class Checks(pytest.Collector):
             folder=state_folder(),
         )
         self._redactor = Redactor()
-        self._target, self._connection = url_target(
-            option(f"--{NAME}"), headers, option(f"--{NAME}-token"), self._redactor
-        )
+        try:
+            self._target, self._connection = url_target(
+                option(f"--{NAME}"), headers, option(f"--{NAME}-token"), self._redactor, properties
+            )
+        except InvalidInputError as error:
+            pytest.exit(f"--{NAME}-property: {self._redactor.text(str(error))}", COULD_NOT_RUN)
         self._session = Session(self._target, options)
         try:
             self._session.start()
         except CannotRunError as error:
             text = str(error).replace("--under", f"--{NAME}-under")
             text = text.replace("--read-only", f"--{NAME}-read-only")
-            pytest.exit(f"--{NAME}: {text}", COULD_NOT_RUN)
+            pytest.exit(f"--{NAME}: {self._redactor.text(text)}", COULD_NOT_RUN)
 
     def finish(self) -> list[str]:
         """Clean up; return the identifiers of objects that could not be removed."""

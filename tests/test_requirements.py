@@ -9,8 +9,8 @@ import pytest
 from attrs import evolve
 
 from lance_namespace_client.operations import OPERATIONS
-from lance_namespace_impls.conformance.checks import load_all
 from lance_namespace_impls.conformance.requirement import CHECKS
+from lance_namespace_impls.conformance.scenarios import load_all
 from tests.requirements import SPECIFICATIONS, Requirement, complaints, marked, read, table
 
 load_all()

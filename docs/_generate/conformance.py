@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lance_namespace_impls.conformance.checks import load_all
 from lance_namespace_impls.conformance.requirement import CHECKS
+from lance_namespace_impls.conformance.scenarios import load_all
 
 __all__ = ["deviations_page", "requirements_page"]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .http_target import HttpTarget
 from .lab import Target
+from .login import ServerConfig, logged_in
 from .process_target import ProcessTarget
 from .python_target import PythonTarget
 from .redact import Redactor, tells_secret
@@ -67,6 +69,7 @@ def check_url(
     *,
     headers: Mapping[str, str] | None = None,
     token: str | None = None,
+    properties: Mapping[str, Any] | None = None,
     progress: Progress = _silent,
 ) -> Report:
     """Return the report of a run on a Lance REST server.
@@ -76,13 +79,15 @@ def check_url(
         options: options of the run.
         headers: headers of every request.
         token: bearer token.
+        properties: properties of the `rest` backend for authentication and TLS; see `url_target`.
         progress: called with the result of each check.
 
     Raises:
+        InvalidInputError: code 13, a property is invalid.
         CannotRunError: the server cannot be reached, or is not a Lance server.
     """
     redactor = Redactor()
-    target, connection = url_target(uri, headers or {}, token, redactor)
+    target, connection = url_target(uri, headers or {}, token, redactor, properties)
     return check_target(
         target, options, connection=connection, redactor=redactor, progress=progress
     )
@@ -143,11 +148,33 @@ def check_class(
 
 
 def url_target(
-    uri: str, headers: Mapping[str, str], token: str | None, redactor: Redactor
+    uri: str,
+    headers: Mapping[str, str],
+    token: str | None,
+    redactor: Redactor,
+    properties: Mapping[str, Any] | None = None,
 ) -> tuple[Target, str]:
-    """Return the target of a server, and the expression that connects to it."""
-    target = HttpTarget(uri, headers, token, redactor)
-    return target, f'connect("rest", {{"uri": {target.name!r}}})'
+    """Return the target of a server, and the expression that connects to it.
+
+    Args:
+        uri: base address.
+        headers: headers of every request.
+        token: bearer token.
+        redactor: learns the secret values.
+        properties: properties of the `rest` backend for authentication and TLS, such as `credential`
+            with `oauth2-server-uri`, `sigv4`, `dynamic_context_provider.impl` and `ca_bundle`.
+
+    Raises:
+        InvalidInputError: code 13, a property is invalid.
+    """
+    if properties:
+        redactor.learn(ServerConfig.secrets_among(properties))
+        target = logged_in(uri, headers, token, redactor, properties)
+    else:
+        target = HttpTarget(uri, headers, token, redactor)
+    given = {"uri": target.name, **redactor.value(dict(properties or {}))}
+    shown = ", ".join(f"{json.dumps(key)}: {value!r}" for key, value in given.items())
+    return target, f'connect("rest", {{{shown}}})'
 
 
 def impl_target(impl: str, properties: Mapping[str, Any], redactor: Redactor) -> tuple[Target, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import ssl
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +16,11 @@ from urllib.parse import quote, urlencode
 import httpx
 import pyarrow as pa
 
+from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.operations import OPERATIONS, Body, Operation
 from lance_namespace_client.wire import path_segment
 
+from ..core.request_auth import OPERATION
 from .exchange import Exchange, Reply, Step, shown_body
 from .redact import Redactor
 
@@ -27,6 +30,8 @@ ARROW_STREAM = "application/vnd.apache.arrow.stream"
 TIMEOUT_SECONDS = 60.0
 _FALLBACK = {400: 13, 401: 16, 403: 15, 404: 4, 406: 0, 409: 14, 429: 21, 503: 17}
 _NO_ROUTE = (404, 405, 501)
+_PLAIN = ("x-amz-date", "x-amz-content-sha256")
+"""Headers of a signature that are not secret."""
 
 
 class HttpTarget:
@@ -38,6 +43,10 @@ class HttpTarget:
         token: bearer token.
         redactor: learns the secret values.
         transport: replaces the network; for tests.
+        auth: computes headers for each request, such as a token or a signature; not used for requests
+            with an own ``Authorization`` header.
+        tls: TLS settings; by default, those of the HTTP library.
+        can_stream: whether `auth` supports bodies that are sent in chunks.
     """
 
     kind = "http"
@@ -49,6 +58,10 @@ class HttpTarget:
         token: str | None = None,
         redactor: Redactor | None = None,
         transport: httpx.BaseTransport | None = None,
+        *,
+        auth: httpx.Auth | None = None,
+        tls: ssl.SSLContext | None = None,
+        can_stream: bool = True,
     ) -> None:
         self.uri = uri.rstrip("/")
         self.redactor = redactor or Redactor()
@@ -58,9 +71,12 @@ class HttpTarget:
         if token:
             sent["Authorization"] = f"Bearer {token}"
             self.redactor.learn([token])
+        self.can_stream = can_stream
+        self._auth = auth
         self.client = httpx.Client(
-            headers=sent, timeout=TIMEOUT_SECONDS, transport=transport, follow_redirects=False
-        )
+            headers=sent, timeout=TIMEOUT_SECONDS, transport=transport, follow_redirects=False,
+            verify=True if tls is None else tls,
+        )  # fmt: skip
 
     @property
     def name(self) -> str:
@@ -71,6 +87,9 @@ class HttpTarget:
     def close(self) -> None:
         """Close the connections."""
         self.client.close()
+        close = getattr(self._auth, "close", None)
+        if close is not None:
+            close()
 
     def call(self, step: Step) -> Reply:
         """Return the reply to one call, on its ``/v1`` route unless it is an explicit request."""
@@ -106,10 +125,13 @@ class HttpTarget:
         request = self.client.build_request(
             method, base.copy_with(raw_path=raw), content=content, headers=dict(headers or {})
         )
+        request.extensions[OPERATION] = OPERATIONS[step.operation].method_name
         started = time.monotonic()
         try:
-            answer = self.client.send(request)
-        except httpx.TransportError as error:
+            answer = self._send(
+                request, has_own_login="authorization" in map(str.lower, headers or ())
+            )
+        except (httpx.TransportError, LanceNamespaceError) as error:
             return Reply(
                 step=step,
                 broken=f"{type(error).__name__}: {error}",
@@ -125,6 +147,21 @@ class HttpTarget:
             answer.content,
         )
         return reply_of(step, exchange, time.monotonic() - started)
+
+    def _send(self, request: httpx.Request, has_own_login: bool) -> httpx.Response:
+        if self._auth is None or has_own_login:
+            return self.client.send(request)
+        before = dict(request.headers)
+        try:
+            return self.client.send(request, auth=self._auth)
+        finally:
+            self.redactor.learn_computed(
+                {
+                    name: value
+                    for name, value in request.headers.items()
+                    if before.get(name) != value and name.lower() not in _PLAIN
+                }
+            )
 
 
 def route(

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 
-from .exchange import Reply
-from .lab import Failed, Lab
+from .exchange import Reply, Step
+from .lab import Failed, Lab, Skipped
 from .oracle import Call, Tree
 from .player import known_of, settle, step_of
 
-__all__ = ["explain", "start"]
+__all__ = ["at_once", "explain", "start"]
 
 _TRY_AGAIN = (14, 17, 21)
 """Codes that ask the caller to retry; the call had no effect."""
+
+
+def at_once(lab: Lab, steps: list[Step]) -> list[Reply]:
+    """Return the replies to calls that are sent concurrently."""
+    if lab.target.kind == "process":
+        raise Skipped("the interpreter runs one call at a time")
+    for step in steps:
+        lab.prepare(step)
+    with ThreadPoolExecutor(len(steps)) as pool:
+        replies = list(pool.map(lab.target.call, steps))
+    judged = [lab.judge(reply) for reply in replies]
+    for step in steps:  # one call may have recreated what another removed
+        lab.prepare(step)
+    return judged
 
 
 def start(lab: Lab, calls: Sequence[Call]) -> Tree:

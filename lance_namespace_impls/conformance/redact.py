@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import define, field
 
-__all__ = ["Redactor", "tells_secret"]
+__all__ = ["HIDDEN", "Redactor", "tells_secret"]
 
 HIDDEN = "***"
+RECENT_VALUES = 200
+"""Number of computed header values that are remembered: a run may use many tokens."""
 SHORTEST = 4
 """Minimum length of secret values: shorter ones also occur in ordinary text."""
-_SECRET_HEADERS = ("authorization", "x-api-key", "cookie", "set-cookie", "proxy-authorization")
+_SECRET_HEADERS = (
+    "authorization", "x-api-key", "cookie", "set-cookie", "proxy-authorization",
+    "x-amz-security-token",
+)  # fmt: skip
+_SIGNATURE = "AWS4-HMAC-SHA256"
 _SECRET_WORDS = ("secret", "token", "password", "credential", "access_key", "account_key", "sas")
 _PLAIN_KEYS = ("page_token",)
 
@@ -28,10 +35,12 @@ class Redactor:
 
     values: set[str] = field(factory=set)
     headers: set[str] = field(factory=set)
+    _recent: dict[str, None] = field(factory=dict, init=False)
+    _lock: threading.Lock = field(factory=threading.Lock, init=False, eq=False, repr=False)
 
     def text(self, text: str) -> str:
         """Return a text without the secret values."""
-        for value in sorted(self.values, key=len, reverse=True):
+        for value in sorted({*self.values, *self._recent}, key=len, reverse=True):
             text = text.replace(value, HIDDEN)
         return text
 
@@ -56,6 +65,22 @@ class Redactor:
     def learn(self, values: Iterable[str]) -> None:
         """Treat more values as secret."""
         self.values |= {value for value in values if len(value) >= SHORTEST}
+
+    def learn_computed(self, headers: Mapping[str, str]) -> None:
+        """Treat headers that were computed for one request as secret; thread-safe.
+
+        Signatures are hidden by the name of their header, because each is valid for one request only.
+        """
+        values = []
+        for value in headers.values():
+            if not value.startswith(_SIGNATURE):
+                _, _, token = value.partition("Bearer ")
+                values.append(token or value)
+        with self._lock:
+            # Other threads iterate over these collections, so they are replaced.
+            self.headers = {*self.headers, *headers}
+            recent = {**self._recent, **{v: None for v in values if len(v) >= SHORTEST}}
+            self._recent = dict.fromkeys(list(recent)[-RECENT_VALUES:])
 
 
 def tells_secret(key: str) -> bool:

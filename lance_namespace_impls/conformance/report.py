@@ -13,7 +13,7 @@ from typing import Any
 from .redact import Redactor
 from .requirement import TIME_UP, Result
 from .runner import Finding, Outcome
-from .scripts import Script, as_curl, as_json, as_python, exchange_text
+from .scripts import Script, as_curl, as_json, as_python, exchange_text, login_of
 
 __all__ = [
     "FORMAT",
@@ -86,11 +86,12 @@ def entry_of(finding: Finding, target: str, connection: str) -> dict[str, Any]:
     }
     if finding.result is Result.FAIL:
         decisive = finding.reply.step if finding.reply is not None else None
+        login = login_of(finding.reply.exchange if finding.reply is not None else None)
         script = Script.of(finding.script, finding.setup, decisive)
         entry["script"] = {
             "json": as_json(script),
             "python": as_python(script, connection),
-            "curl": as_curl(script, target) if "://" in target else None,
+            "curl": as_curl(script, target, login) if "://" in target else None,
         }
     return entry
 

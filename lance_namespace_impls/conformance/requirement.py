@@ -78,7 +78,7 @@ class Check:
 
 
 CHECKS: dict[str, Check] = {}
-"""Every check by its id; `lance_namespace_impls.conformance.checks` fills it."""
+"""Every check by its id; `lance_namespace_impls.conformance.scenarios` fills it."""
 
 
 def check(

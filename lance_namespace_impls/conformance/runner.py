@@ -13,13 +13,14 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
-from .checks import load_all
 from .cleaning import CLEANING_SECONDS, clean_up
 from .exchange import Reply, Step
 from .lab import Failed, Lab, NotReached, Skipped, Target, TimeUp
 from .ledger import Entry, Ledger
 from .observe import Violation
 from .requirement import CHECKS, TIME_UP, Check, Result, chosen, require_matches
+from .run_order import in_run_order
+from .scenarios import load_all
 from .shape import Shape
 from .shape_probe import find_shape
 from .standing import stands_on
@@ -249,7 +250,7 @@ class Session:
         """Run every check, then evaluate the requirements on all answers."""
         runners = [self._runner, *self._others]
         checks = list(CHECKS.values())
-        waiting = iter([check for check in checks if check.run is not None])
+        waiting = iter([check for check in in_run_order(checks) if check.run is not None])
         lock = threading.Lock()
 
         def work(runner: _Runner) -> None:

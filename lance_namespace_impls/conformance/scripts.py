@@ -17,6 +17,7 @@ from lance_namespace_client.operations import OPERATIONS
 from .exchange import Exchange, Step, shown_body
 from .http_target import written
 from .ledger import Entry, contents_first, objects_made
+from .redact import HIDDEN
 from .requirement import is_chosen
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "as_json",
     "as_python",
     "exchange_text",
+    "login_of",
     "one_line",
     "read_scripts",
 ]
@@ -212,16 +214,24 @@ def as_python(script: Script, connection: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_curl(script: Script, uri: str) -> str:
-    """Return the calls as a shell script with curl; credentials have to be added."""
-    lines = []
+def as_curl(script: Script, uri: str, login: Mapping[str, str] | None = None) -> str:
+    """Return the calls as a shell script with curl.
+
+    Args:
+        script: the calls.
+        uri: base address.
+        login: headers with placeholders for the credentials.
+    """
+    lines = [f"# Replace {HIDDEN} with the credentials."] if login else []
     for comment, step in script.commented():
         if comment is not None:
             lines.append(f"# {comment}")
         method, path, query, content, headers = written(step)
         text = urlencode(query, doseq=True, quote_via=quote)
         command = ["curl", "-sS", "-w", "\\nHTTP %{http_code}\\n", "-X", method, "--path-as-is"]
-        for name, value in headers.items():
+        own = {name.lower() for name in headers}
+        hidden = {n: v for n, v in (login or {}).items() if n.lower() not in own}
+        for name, value in {**headers, **hidden}.items():
             command += ["-H", f"{name}: {value}"]
         head = ""
         if content is not None:
@@ -244,6 +254,12 @@ def exchange_text(exchange: Exchange | None) -> tuple[str, str]:
     response += [f"{k}: {v}" for k, v in exchange.headers.items()]
     response += ["", shown_body(exchange.body)]
     return "\n".join(request).rstrip(), "\n".join(response).rstrip()
+
+
+def login_of(exchange: Exchange | None) -> dict[str, str]:
+    """Return the request headers with hidden values; the values are placeholders."""
+    headers = {} if exchange is None else exchange.request_headers
+    return {name: value for name, value in headers.items() if value == HIDDEN}
 
 
 def one_line(step: Step) -> str:

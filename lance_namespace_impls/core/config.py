@@ -299,18 +299,18 @@ class Config:
                         "values; set only one of them"
                     )
                 continue
-            if full_key.split(".", 1)[0] in other_impls and key == full_key and "." in full_key:
-                continue
-            if key in cls.not_taken:
-                raise InvalidInputError(
-                    f"{cls.impl}: property {full_key!r} has no effect here: {cls.not_taken[key]}"
-                )
             foreign = cls._foreign_setting(key)
             if foreign is not None:
                 if str(value).strip().lower() in foreign.harmless:
                     continue
                 raise InvalidInputError(
                     f"{cls.impl}: property {full_key!r} is not supported here: {foreign.instead}"
+                )
+            if full_key.split(".", 1)[0] in other_impls and key == full_key and "." in full_key:
+                continue
+            if key in cls.not_taken:
+                raise InvalidInputError(
+                    f"{cls.impl}: property {full_key!r} has no effect here: {cls.not_taken[key]}"
                 )
             raise InvalidInputError(_unknown(cls.impl, full_key, key, [*by_key, *prefixes]))
         missing = [

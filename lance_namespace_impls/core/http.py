@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import ssl
+import weakref
 from collections.abc import Callable, Mapping
+from functools import partial
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import urlsplit
@@ -14,18 +16,19 @@ import attrs
 import httpx
 from httpx_retries import Retry, RetryTransport
 
-from lance_namespace_client.decoding import ACCEPTED_ENCODINGS, bound
+from lance_namespace_client.decoding import ACCEPTED_ENCODINGS, MAX_ANSWER_BYTES, bound
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.wire import HEADER_NAME, HEADER_VALUE, retry_after_seconds
 
 from .async_pool import Lanes
 from .asyncio_backend import LoopBackend
-from .config import Config, Foreign, option, prefix_option, timeout_option
-from .errors import first_line
+from .config import Foreign, option, prefix_option, timeout_option
 from .instrumentation import upstream_call
 from .request_auth import request_auth
+from .tls import TlsConfig, tls_context
 
 __all__ = [
+    "MAX_BYTES",
     "HttpConfig",
     "Retries",
     "check_uri",
@@ -47,11 +50,20 @@ OUTCOME_UNKNOWN: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.Remo
 # further pause.
 BACKOFF_SECONDS: Final = 0.25
 STREAMED: Final = "streamed"
+MAX_BYTES: Final = "max_bytes"
+"""Extension of a request: the maximum size of its response, in bytes, if lower than the default."""
+CLIENT_AUTH_METHODS: Final = ("client_secret_basic", "client_secret_post")
 
 
 @attrs.define(kw_only=True)
-class HttpConfig(Config):
+class HttpConfig(TlsConfig):
     """The properties that all backends with an HTTP API accept."""
+
+    token_path: ClassVar[str | None] = None
+    """Path that issues OAuth2 tokens, relative to the server, if there is a customary one."""
+    default_client_auth: ClassVar[str] = CLIENT_AUTH_METHODS[0]
+    scope_advice: ClassVar[str] = ""
+    """Ends messages about the scope."""
 
     foreign: ClassVar[Mapping[str, Foreign]] = {
         "tls.reload_interval_seconds": Foreign(
@@ -67,6 +79,40 @@ class HttpConfig(Config):
     )
     headers: dict[str, str] = prefix_option(
         "headers.", also=("header.",), secret=True, doc="headers sent with every request"
+    )
+    credential: str | None = option(
+        default=None,
+        secret=True,
+        doc="client_id:client_secret of the OAuth2 client-credentials flow",
+    )
+    client_id: str | None = option(
+        default=None,
+        doc="client id of the OAuth2 client-credentials flow, instead of credential",
+    )
+    client_secret: str | None = option(
+        default=None,
+        secret=True,
+        doc="client secret of the OAuth2 client-credentials flow, instead of credential",
+    )
+    scope: str | None = option(default=None, doc="scope of the requested OAuth2 token")
+    oauth2_server_uri: str | None = option(
+        name="oauth2-server-uri",
+        also=("oauth2_server_uri",),
+        default=None,
+        doc="URL that issues OAuth2 tokens",
+    )
+    oauth2_client_auth: str | None = option(
+        name="oauth2-client-auth",
+        also=("oauth2_client_auth",),
+        default=None,
+        doc="how the client id and secret are sent: client_secret_basic (a header) or "
+        "client_secret_post (the body); defaults to the header, or the body for Iceberg's API",
+    )
+    audience: str | None = option(
+        default=None, doc="audience of the requested OAuth2 token, if the server requires one"
+    )
+    resource: str | None = option(
+        default=None, doc="resource of the requested OAuth2 token, if the server requires one"
     )
     dynamic_context_provider: dict[str, str] = prefix_option(
         "dynamic_context_provider.",
@@ -113,27 +159,6 @@ class HttpConfig(Config):
     max_connections: int = option(
         default=100, unit="connections", minimum=1, doc="maximum number of open connections"
     )
-    tls_verify: bool = option(
-        default=True, also=("tls.verify",), doc="whether to verify the server's certificate"
-    )
-    tls_verify_hostname: bool = option(
-        default=True,
-        also=("tls.assert_hostname",),
-        doc="whether the certificate must match the server's host name",
-    )
-    ca_bundle: str | None = option(
-        default=None,
-        also=("tls.ssl_ca_cert",),
-        doc="file or folder with the trusted certificate authorities",
-    )
-    client_cert: str | None = option(
-        default=None, also=("tls.cert_file",), doc="file with the client certificate (mTLS)"
-    )
-    client_key: str | None = option(
-        default=None,
-        also=("tls.key_file",),
-        doc="file with the private key of client_cert, if it is not in the same file",
-    )
     proxy: str | None = option(
         default=None,
         secret=True,
@@ -146,9 +171,88 @@ class HttpConfig(Config):
             raise InvalidInputError(f"{self.impl}: property 'auth_token' is empty; omit it")
         if self.sigv4 and self.auth_token is not None:
             raise InvalidInputError(f"{self.impl}: set 'auth_token' or 'sigv4', not both")
+        self._check_oauth()
         sent = {f"headers.{name}": value for name, value in self.headers.items()}
         for key, value in {**sent, "auth_token": self.auth_token or ""}.items():
             self.check_header(key, value)
+
+    def _check_oauth(self) -> None:
+        keys = self.oauth_client_keys
+        if self.credential is not None:
+            if self.client_id is not None or self.client_secret is not None:
+                raise InvalidInputError(
+                    f"{self.impl}: set 'credential', or 'client_id' and 'client_secret', not both"
+                )
+            if not all(self.client_id_and_secret()):
+                raise InvalidInputError(
+                    f"{self.impl}: property 'credential' must have the form client_id:client_secret"
+                )
+        elif (self.client_id is None) != (self.client_secret is None) or (
+            self.has_oauth_client and not all(self.client_id_and_secret())
+        ):
+            raise InvalidInputError(
+                f"{self.impl}: set both 'client_id' and 'client_secret', or neither"
+            )
+        if self.client_auth not in CLIENT_AUTH_METHODS:
+            raise InvalidInputError(
+                f"{self.impl}: property 'oauth2-client-auth' must be "
+                f"{' or '.join(CLIENT_AUTH_METHODS)}, not {self.client_auth!r}"
+            )
+        if self.oauth2_server_uri is not None and "://" in self.oauth2_server_uri:
+            check_uri(self.impl, self.oauth2_server_uri, "oauth2-server-uri")
+        if not self.has_oauth_client:
+            return
+        if self.auth_token is not None:
+            raise InvalidInputError(f"{self.impl}: set 'auth_token' or {keys}, not both")
+        if "authorization" in map(str.lower, self.headers):
+            raise InvalidInputError(f"{self.impl}: set 'headers.Authorization' or {keys}, not both")
+        if self.sigv4 or self.dynamic_context_provider:
+            raise InvalidInputError(
+                f"{self.impl}: set {keys}, 'sigv4' or 'dynamic_context_provider', not several"
+            )
+        if self.oauth2_server_uri is None and self.token_path is None:
+            raise InvalidInputError(
+                f"{self.impl}: property 'oauth2-server-uri' is required with {keys}: the URL that "
+                "issues OAuth2 tokens"
+            )
+        basic = self.client_auth == CLIENT_AUTH_METHODS[0]
+        if basic and not all(map(str.isascii, self.client_id_and_secret())):
+            raise InvalidInputError(
+                f"{self.impl}: {keys} may contain only ASCII characters, unless "
+                f"'oauth2-client-auth' is {CLIENT_AUTH_METHODS[1]}"
+            )
+
+    @property
+    def has_oauth_client(self) -> bool:
+        """Whether requests need a token from the OAuth2 client-credentials flow."""
+        return self.credential is not None or self.client_id is not None
+
+    @property
+    def client_auth(self) -> str:
+        """How the client id and secret are sent, as a name of RFC 7591."""
+        return self.oauth2_client_auth or self.default_client_auth
+
+    @property
+    def oauth_client_keys(self) -> str:
+        """The properties that contain the client id and secret, for messages."""
+        return "'client_id' with 'client_secret'" if self.credential is None else "'credential'"
+
+    def client_id_and_secret(self) -> tuple[str, str]:
+        """Return the client id and the client secret; both are empty if there is no client."""
+        if self.credential is None:
+            return self.client_id or "", self.client_secret or ""
+        client_id, _, secret = self.credential.partition(":")
+        return client_id, secret
+
+    def token_uri(self, api: str) -> str:
+        """Return the URL that issues tokens; a relative URL is resolved against `api`."""
+        uri = self.oauth2_server_uri or self.token_path or ""
+        return uri if "://" in uri else f"{api}/{uri.lstrip('/')}"
+
+    def secrets(self) -> frozenset[str]:
+        """Return the values that must not be shown, including the secret part of the credential."""
+        secret = self.client_id_and_secret()[1]
+        return super().secrets() | ({secret} if len(secret) > 2 else frozenset())
 
     def timeout(self) -> httpx.Timeout:
         """Return the timeouts as the HTTP library expects them, in seconds."""
@@ -201,29 +305,36 @@ def check_uri(impl: str, uri: str, key: str = "uri") -> str:
 
 
 def new_client(
-    config: HttpConfig, uri: str, headers: Mapping[str, str] | None = None
+    config: HttpConfig,
+    uri: str,
+    headers: Mapping[str, str] | None = None,
+    auth: httpx.Auth | None = None,
 ) -> httpx.Client:
-    """Build a client for one server.
+    """Build a client for one server; a forked process uses its own connections.
 
     Args:
         config: timeouts, TLS, headers and other properties.
         uri: address of the server.
         headers: headers of every request; those of `config` take precedence.
+        auth: authenticates requests, if static headers and `request_auth` are not enough.
 
     Raises:
         InvalidInputError: code 13, a certificate cannot be read, or the proxy is not a valid
             address.
     """
-    transport = _transport(httpx.HTTPTransport, config, uri, _tls(config, uri))
-    buffered = _BufferedResponses(transport, config.impl)
-    return _with_rules(httpx.Client, buffered, config, uri, headers)
+    connect = partial(_transport, httpx.HTTPTransport, config, uri, _context_for(config, uri))
+    buffered = _BufferedResponses(connect, config.impl)
+    return _with_rules(httpx.Client, buffered, config, uri, headers, auth)
 
 
 def new_async_client(
-    config: HttpConfig, uri: str, headers: Mapping[str, str] | None = None
+    config: HttpConfig,
+    uri: str,
+    headers: Mapping[str, str] | None = None,
+    auth: httpx.Auth | None = None,
 ) -> httpx.AsyncClient:
     """Build an asynchronous client for one server; see `new_client` for arguments and errors."""
-    tls = _tls(config, uri)
+    tls = _context_for(config, uri)
     backend = LoopBackend()
 
     def lane() -> httpx.AsyncHTTPTransport:
@@ -235,7 +346,7 @@ def new_async_client(
 
     lanes = Lanes(lane, config.max_connections)
     whole = _BufferedAsyncResponses(lanes, config.impl)
-    return _with_rules(httpx.AsyncClient, whole, config, uri, headers)
+    return _with_rules(httpx.AsyncClient, whole, config, uri, headers, auth)
 
 
 def _transport(
@@ -264,6 +375,7 @@ def _with_rules(
     config: HttpConfig,
     uri: str,
     headers: Mapping[str, str] | None,
+    auth: httpx.Auth | None,
 ) -> Client:
     """Build a client that retries calls and stores no cookies."""
     sent = httpx.Headers({"Accept-Encoding": ACCEPTED_ENCODINGS, **(headers or {})})
@@ -273,7 +385,7 @@ def _with_rules(
     options: Any = {
         "transport": RetryTransport(transport, Retry(total=0)),
         "headers": sent,
-        "auth": request_auth(config, uri),
+        "auth": auth or request_auth(config, uri),
         "timeout": config.timeout(),
         "trust_env": False,
     }
@@ -284,29 +396,16 @@ def _with_rules(
     return client
 
 
-def _tls(config: HttpConfig, uri: str) -> ssl.SSLContext:
+def _context_for(config: HttpConfig, uri: str) -> ssl.SSLContext:
+    """Return the TLS settings for one server.
+
+    Raises:
+        InvalidInputError: code 13, a certificate cannot be read.
+    """
     if not uri.startswith("https:"):
         # Loading the certificate authorities takes longer than a whole call; this context has none.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    try:
-        if config.ca_bundle is None:
-            context = httpx.create_ssl_context(verify=config.tls_verify)
-        elif os.path.isdir(config.ca_bundle):
-            context = ssl.create_default_context(capath=config.ca_bundle)
-        else:
-            context = ssl.create_default_context(cafile=config.ca_bundle)
-        if not (config.tls_verify and config.tls_verify_hostname):
-            context.check_hostname = False
-        if not config.tls_verify:
-            context.verify_mode = ssl.CERT_NONE
-        if config.client_cert is not None:
-            context.load_cert_chain(config.client_cert, config.client_key)
-    except OSError as error:
-        raise InvalidInputError(
-            f"{config.impl}: the certificates (ca_bundle, client_cert, client_key) cannot be "
-            f"loaded: {first_line(error)}"
-        ) from error
-    return context
+    return tls_context(config)
 
 
 def _proxy_of_environment(uri: str) -> str | None:
@@ -324,9 +423,14 @@ class _BufferedResponses(httpx.BaseTransport):
     read completely.
     """
 
-    def __init__(self, transport: httpx.BaseTransport, impl: str) -> None:
-        self._transport = transport
+    def __init__(self, connect: Callable[[], httpx.BaseTransport], impl: str) -> None:
+        self._connect = connect
         self._impl = impl
+        self._start_unconnected()
+        _ALL.add(self)
+
+    def _start_unconnected(self) -> None:
+        self._transport = self._connect()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         with upstream_call(self._impl, request.method) as call:
@@ -334,7 +438,7 @@ class _BufferedResponses(httpx.BaseTransport):
             response = self._transport.handle_request(request)
             call.result = str(response.status_code)
             if response.is_error or STREAMED not in request.extensions:
-                bound(response)
+                bound(response, request.extensions.get(MAX_BYTES, MAX_ANSWER_BYTES))
                 try:
                     response.read()
                 except BaseException:
@@ -344,6 +448,18 @@ class _BufferedResponses(httpx.BaseTransport):
 
     def close(self) -> None:
         self._transport.close()
+
+
+_ALL: weakref.WeakSet[_BufferedResponses] = weakref.WeakSet()
+
+
+def _forget_connections() -> None:
+    """Drop all connections after a fork: the child must not use the connections of its parent."""
+    for each in _ALL:
+        each._start_unconnected()
+
+
+os.register_at_fork(after_in_child=_forget_connections)
 
 
 class _BufferedAsyncResponses(httpx.AsyncBaseTransport):
@@ -359,7 +475,7 @@ class _BufferedAsyncResponses(httpx.AsyncBaseTransport):
             response = await self._transport.handle_async_request(request)
             call.result = str(response.status_code)
             if response.is_error or STREAMED not in request.extensions:
-                bound(response)
+                bound(response, request.extensions.get(MAX_BYTES, MAX_ANSWER_BYTES))
                 try:
                     await response.aread()
                 except BaseException:

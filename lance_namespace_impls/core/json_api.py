@@ -25,6 +25,7 @@ from lance_namespace_client.wire import retry_after_seconds
 from .errors import first_line
 from .http import HttpConfig, Retries, new_client, send
 from .identifiers import Identifier
+from .oauth import ClientCredentials, client_credentials
 
 __all__ = ["FailureTable", "HttpFailure", "JsonApi", "Paging", "raising"]
 
@@ -144,7 +145,8 @@ class JsonApi:
         config: timeouts, retries, token and other properties.
         base: address to which paths are appended.
         read_failure: extracts the name and message of a failure from the body of an error response.
-        auth: adds credentials to requests, if a static bearer token is not enough.
+        auth: authenticates requests; by default, with OAuth2 tokens if `config` has a client, from
+            a URL relative to `base`.
         headers: headers of every request; those of `config` take precedence.
     """
 
@@ -158,15 +160,17 @@ class JsonApi:
     ) -> None:
         self.base = base.rstrip("/")
         self._impl = config.impl
-        self._client = new_client(config, base, {"Accept": "application/json", **(headers or {})})
-        if auth is not None:
-            self._client.auth = auth
+        self._auth = auth or client_credentials(config, self.base)
+        sent = {"Accept": "application/json", **(headers or {})}
+        self._client = new_client(config, base, sent, self._auth)
         self._retries = Retries(config)
         self._read_failure = read_failure
 
     def close(self) -> None:
         """Close the connections; later requests are rejected (code 13)."""
         self._client.close()
+        if isinstance(self._auth, ClientCredentials):
+            self._auth.close()
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Read an object.

@@ -34,6 +34,7 @@ from ..core.concurrent import on_python_thread
 from ..core.errors import first_line
 from ..core.imports import load
 from ..core.storage import TableStorage
+from ..tables.dataset import open_dataset
 from ..tables.files import is_missing
 from .filesystem import Directory
 from .names import DELIMITER, MANIFEST, SUFFIX, VERSIONS
@@ -304,6 +305,18 @@ class Manifest:
     def snapshot(self) -> Snapshot | None:
         """Return the newest version, or None if the directory has no manifest."""
         return on_python_thread(self._snapshot)
+
+    def snapshot_at(self, version: int) -> Snapshot:
+        """Return an older version.
+
+        Raises:
+            TableVersionNotFoundError: code 11, the version was cleaned up.
+        """
+        return on_python_thread(partial(self._snapshot_at, version))
+
+    def _snapshot_at(self, version: int) -> Snapshot:
+        storage = TableStorage(location=self.location, options=self._options or {})
+        return Snapshot.read(open_dataset(storage, version=version))
 
     def _snapshot(self) -> Snapshot | None:
         for left in reversed(range(LOOKS)):

@@ -123,9 +123,15 @@ class NestedTables(NestedNamespaces, TableFolders):
             properties={**stored, MANAGED: "true"} if managed else stored,
         )
 
-    def default_location(self, identifier: Identifier) -> str:
-        """Return a new, unique location for a table."""
-        folder = f"{secrets.token_hex(4)}_{object_id(identifier)}"
+    def default_location(self, identifier: Identifier, prefix: str | None = None) -> str:
+        """Return a new, unique location for a table.
+
+        Args:
+            identifier: the table.
+            prefix: eight hexadecimal digits at the start of the folder's name; defaults to random
+                ones.
+        """
+        folder = f"{prefix or secrets.token_hex(4)}_{object_id(identifier)}"
         if len(folder.encode()) > MAX_FOLDER_BYTES:
             raise InvalidInputError(
                 f"table {format_identifier(identifier)[:60]}...: its identifier is longer than "

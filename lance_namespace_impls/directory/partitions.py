@@ -11,12 +11,14 @@ Source: the format of partitioned namespaces.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
@@ -51,6 +53,7 @@ from ..partitioned.spec import (
 from ..partitioned.store import (
     Key,
     Partition,
+    PartitionFiles,
     PartitionStore,
     PartitionWrite,
     State,
@@ -160,19 +163,25 @@ class ManifestPartitions(PartitionStore):
             )
         return found
 
-    def load(self) -> State:
+    def load(self, version: int | None = None) -> State:
         snapshot = self.manifest.snapshot()
+        if version is not None and (snapshot is None or snapshot.version != version):
+            return self._state_of(self.manifest.snapshot_at(version))
         known = self._state
         if known is not None and known[0] is snapshot:
             return known[1]
         snapshot = self.snapshot()
-        schema = read_schema(snapshot.metadata)
-        assert schema is not None
-        specs = read_specs(snapshot.metadata)
-        tables = {number: _tables_of(snapshot, spec) for number, spec in specs.items()}
-        state = State(schema=schema, specs=specs, tables=tables)
+        state = self._state_of(snapshot)
         self._state = snapshot, state
         return state
+
+    def _state_of(self, snapshot: Snapshot) -> State:
+        schema = read_schema(snapshot.metadata)
+        if schema is None:
+            raise NamespaceNotFoundError(f"{self.name} was not partitioned in that version")
+        specs = read_specs(snapshot.metadata)
+        tables = {number: _tables_of(snapshot, spec) for number, spec in specs.items()}
+        return State(version=snapshot.version, schema=schema, specs=specs, tables=tables)
 
     def index(self, snapshot: Snapshot, spec: PartitionSpec) -> _Index:
         """Return the partitions of a spec, by their values."""
@@ -281,8 +290,20 @@ class ManifestPartitions(PartitionStore):
             session=storage.session(),
         )
 
-    def begin(self, state: State, spec: PartitionSpec) -> PartitionWrite:
-        return _Write(self, without_ids(state.schema), spec)
+    def begin(self, state: State, spec: PartitionSpec, *, job: str | None = None) -> PartitionWrite:
+        return _Write(self, without_ids(state.schema), spec, job)
+
+    def delete_files(self, files: Mapping[str, Collection[str]], *, new: Collection[str]) -> None:
+        directory = self.nested.directory
+        for folder, names in files.items():
+            if folder not in new:
+                delete_data_files(self.storage(directory.location(folder)), names)
+            elif directory.kinds(folder)[0] == "directory":
+                directory.delete(directory.move_to_trash(folder))
+
+    @property
+    def journal(self) -> TableStorage:
+        return self.storage(self.manifest.location)
 
     # --- maintenance
 
@@ -467,15 +488,20 @@ class _Write(PartitionWrite):
         store: the namespace.
         schema: schema of the tables.
         spec: the spec.
+        job: name of a write by several processes, or None.
     """
 
-    def __init__(self, store: ManifestPartitions, schema: pa.Schema, spec: PartitionSpec) -> None:
+    def __init__(
+        self, store: ManifestPartitions, schema: pa.Schema, spec: PartitionSpec, job: str | None
+    ) -> None:
         self._store = store
         self._schema = schema
         self._spec = spec
+        self._job = job
         self._staged: dict[Key, _Staged] = {}
         self._names: dict[Key, str] = {(): spec.namespace}
         self._visible = False
+        self._adopted = False
         self._placing = threading.Lock()
         self._mode = WriteMode.APPEND
 
@@ -502,13 +528,20 @@ class _Write(PartitionWrite):
         for depth in range(1, len(key) + 1):
             known = index.namespaces.get(key[:depth])
             if known is None and (known := self._names.get(key[:depth])) is None:
-                name = "".join(secrets.choice(_ALPHABET) for _ in range(NAME_LENGTH))
-                known = f"{self._names[key[: depth - 1]]}{DELIMITER}{name}"
+                known = f"{self._names[key[: depth - 1]]}{DELIMITER}{self._new_name(key[:depth])}"
             self._names[key[:depth]] = known
         id = f"{self._names[key]}{DELIMITER}{DATASET}"
-        location = self._store.nested.default_location(tuple(id.split(DELIMITER)))
+        prefix = None if self._job is None else _digest(self._job, id).hex()[:8]
+        location = self._store.nested.default_location(tuple(id.split(DELIMITER)), prefix)
         folder = self._store.nested.directory.folder(location)
         return _Staged(key, values, id, folder, is_new=True)
+
+    def _new_name(self, key: Key) -> str:
+        """Return a random name, or the name that all processes of the job choose."""
+        if self._job is None:
+            return "".join(secrets.choice(_ALPHABET) for _ in range(NAME_LENGTH))
+        digest = _digest(self._job, repr(key))
+        return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:NAME_LENGTH])
 
     def _require_writable(self, row: Row) -> None:
         for name in ("read_branch", "read_tag"):
@@ -543,13 +576,46 @@ class _Write(PartitionWrite):
         staged.fragments += added
         return added
 
-    def publish(self, mode: WriteMode) -> None:
+    def files(self) -> list[PartitionFiles]:
+        pa = load("pyarrow")
+        names = [each.column for each in self._spec.fields]
+        return [
+            PartitionFiles(
+                table=staged.id,
+                folder=staged.folder,
+                is_new=staged.is_new,
+                values=pa.record_batch([pa.array([v], v.type) for v in staged.values], names=names),
+                fragments=[fragment.to_json() for fragment in staged.fragments],
+            )
+            for staged in self._staged.values()
+        ]
+
+    def adopt(self, files: Iterable[PartitionFiles]) -> None:
+        from_json = load("lance").FragmentMetadata.from_json
+        self._adopted = True
+        for each in files:
+            fragments = [from_json(json.dumps(fragment)) for fragment in each.fragments]
+            [key] = keys_of(each.values.columns, 1)
+            values = [column[0] for column in each.values.columns]
+            new = _Staged(key, values, each.table, each.folder, each.is_new, fragments)
+            known = self._staged.setdefault(key, new)
+            if known is new:
+                continue
+            if known.folder != new.folder:
+                # Another writer created the partition while the processes looked it up.
+                known, new = (new, known) if known.is_new else (known, new)
+                self._move_to(new, known.folder, known.id, is_new=known.is_new)
+                self._staged[key] = known
+            known.fragments += new.fragments
+
+    def publish(self, mode: WriteMode) -> int:
         self._mode = mode
         try:
-            self._store.manifest.change(self._decide)
+            published = self._store.manifest.change(self._decide)
         except Exception as error:
             raise self._store.failure(error, "committing to") from error
         self._visible = True
+        return published.version
 
     def _decide(self, snapshot: Snapshot) -> Change:
         """Commit to the tables, and return the change that makes these versions visible."""
@@ -690,11 +756,20 @@ class _Write(PartitionWrite):
     def discard(self) -> None:
         if self._visible:
             return
-        directory = self._store.nested.directory
-        for staged in self._staged.values():
-            if staged.is_new:
-                if directory.kinds(staged.folder)[0] == "directory":
-                    directory.delete(directory.move_to_trash(staged.folder))
-            elif staged.committed is None:
-                names = [file.path for each in staged.fragments for file in each.files]
-                delete_data_files(self._store.storage(directory.location(staged.folder)), names)
+        left = [each for each in self._staged.values() if each.is_new or each.committed is None]
+        files = {
+            staged.folder: [file.path for each in staged.fragments for file in each.files]
+            for staged in left
+        }
+        # The other processes of a job write to the same new folders.
+        whole = self._job is None or self._adopted
+        new = {each.folder for each in left if each.is_new} if whole else set()
+        if new:
+            # The commit may have taken effect although it failed.
+            new.difference_update(self._store.snapshot().table["location"].to_pylist())
+            files = {folder: names for folder, names in files.items() if folder in new}
+        self._store.delete_files(files, new=new)
+
+
+def _digest(job: str, text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), key=job.encode()).digest()

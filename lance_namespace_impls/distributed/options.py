@@ -134,6 +134,18 @@ def name_list(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def field_list(text: str) -> tuple[str, ...]:
+    """Parse comma-separated partition fields; commas in parentheses do not separate fields."""
+    fields, depth = [""], 0
+    for character in text:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            fields.append("")
+        else:
+            fields[-1] += character
+    return tuple(each.strip() for each in fields if each.strip())
+
+
 def choice(*allowed: str) -> Callable[[str], str]:
     """Return a parser for one of several words, ignoring case."""
 

@@ -9,7 +9,9 @@ from attrs import field, frozen
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
     LanceNamespaceError,
+    NamespaceNotFoundError,
     TableAlreadyExistsError,
+    UnsupportedError,
 )
 
 from ..core.identifiers import format_identifier
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
     from lance_namespace_client.models import DescribeTableResponse
 
     from ..catalog.namespace import Namespace
+    from ..partitioned.store import PartitionStore
 
-__all__ = ["Target"]
+__all__ = ["PartitionedTarget", "Target", "partitioned_target"]
 
 
 @frozen(kw_only=True)
@@ -43,8 +46,9 @@ class Target:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if not self.namespace.config.secrets():
-            return (_target, (self.namespace, self.table))
-        return (_sealed_target, (self._sealed or Sealed(self.namespace), self.table))
+            return (_target, (type(self), self.namespace, self.table))
+        sealed = self._sealed or Sealed(self.namespace)
+        return (_sealed_target, (type(self), sealed, self.table))
 
     def locate(self) -> tuple[TableStorage, bool]:
         """Return the storage of the table, and whether the table has data or is only declared.
@@ -125,9 +129,39 @@ class Target:
         return answer, storage
 
 
-def _target(namespace: Namespace, table: tuple[str, ...]) -> Target:
-    return Target(namespace=namespace, table=table)
+@frozen(kw_only=True)
+class PartitionedTarget(Target):
+    """A partitioned namespace; each worker connects to it with its own credentials."""
+
+    @property
+    def name(self) -> str:
+        """Name of the partitioned namespace in messages."""
+        return f"partitioned namespace {format_identifier(self.table)}"
+
+    def store(self) -> PartitionStore:
+        """Return the storage of the partitioned namespace.
+
+        Raises:
+            UnsupportedError: code 0, the catalog cannot hold partitioned namespaces.
+        """
+        return self.namespace.partition_store(self.table)
 
 
-def _sealed_target(namespace: Sealed[Namespace], table: tuple[str, ...]) -> Target:
-    return Target(namespace=namespace.value, table=table, sealed=namespace)
+def partitioned_target(target: Target) -> PartitionedTarget | None:
+    """Return the partitioned namespace with the identifier of a target, or None if there is none."""
+    found = PartitionedTarget(namespace=target.namespace, table=target.table)
+    try:
+        found.store().load()
+    except (UnsupportedError, NamespaceNotFoundError):
+        return None
+    return found
+
+
+def _target(cls: type[Target], namespace: Namespace, table: tuple[str, ...]) -> Target:
+    return cls(namespace=namespace, table=table)
+
+
+def _sealed_target(
+    cls: type[Target], namespace: Sealed[Namespace], table: tuple[str, ...]
+) -> Target:
+    return cls(namespace=namespace.value, table=table, sealed=namespace)

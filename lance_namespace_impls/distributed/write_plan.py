@@ -38,7 +38,7 @@ from ..tables.write import commit_onto, delete_data_files, is_overtaken
 from .attempts import Attempt, Attempts
 from .columns import check_compatible
 from .options import require_positive
-from .target import Target
+from .target import Target, partitioned_target
 
 __all__ = [
     "FORMAT_VERSIONS",
@@ -185,7 +185,8 @@ def plan_write(
 
     Raises:
         NamespaceNotFoundError: code 1.
-        TableNotFoundError: code 4, the write does not create the table.
+        TableNotFoundError: code 4, the write does not create the table, or there is a partitioned
+            namespace with this identifier, see `partition_write`.
         TableAlreadyExistsError: code 5, the mode is CREATE.
         InvalidInputError: code 13, an option of `files` is invalid or contradicts the table.
         ConcurrentModificationError: code 14, another writer changed the table while columns were
@@ -200,6 +201,8 @@ def plan_write(
         storage, has_data = target.locate()
     except TableNotFoundError:
         if keeps_schema or (mode is Mode.APPEND and not makes_table):
+            raise
+        if partitioned_target(target) is not None:
             raise
         declared = _declare(target, mode, properties)
         storage, has_data = target.locate()

@@ -103,6 +103,7 @@ class Metastore:
             connect_timeout=config.connect_timeout,
             read_timeout=config.read_timeout,
             greet=self._greet,
+            access=config.access(),
         )
 
     def close(self) -> None:

@@ -17,10 +17,10 @@ from pymetastore.hive_metastore.ThriftHiveMetastore import Client
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TApplicationException, TException
-from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import TBufferedTransport, TTransportException
+from thrift.transport.TTransport import TTransportException
 
 from ..core.errors import first_line
+from .access import OPEN, Access
 from .config import Host
 
 __all__ = ["Connection", "Pool", "UnreachableError"]
@@ -57,12 +57,17 @@ class Connection:
         host: the metastore.
         connect_timeout: seconds to wait for the connection.
         read_timeout: seconds to wait for bytes during a call.
+        access: TLS and login.
 
     Raises:
         OSError: the connection cannot be opened.
+        TTransportException: the connection breaks during the login.
+        UnauthenticatedError: code 16, the login fails.
     """
 
-    def __init__(self, host: Host, connect_timeout: float, read_timeout: float) -> None:
+    def __init__(
+        self, host: Host, connect_timeout: float, read_timeout: float, access: Access = OPEN
+    ) -> None:
         opened = socket.create_connection((host.name, host.port), connect_timeout)
         if opened.getsockname() == opened.getpeername():
             # If nothing listens on a port in the system's ephemeral range, a socket can be
@@ -72,15 +77,19 @@ class Connection:
         opened.settimeout(read_timeout)
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        plain = TSocket(host.name, host.port)
-        plain.setHandle(opened)
-        self._transport = TBufferedTransport(plain)
+        try:
+            self._transport = access.transport(opened, host)
+        except BaseException:
+            opened.close()
+            raise
         self.host = host
         self.client: Any = Client(TBinaryProtocolAccelerated(self._transport))
         self.lacks: set[str] = set()
         """Names of calls that this metastore does not support."""
         self.has_catalogs: bool | None = None
         """Whether this metastore has catalogs; None until the first check."""
+        self.has_answered = False
+        """Whether a call has succeeded on this connection."""
 
     def is_open(self) -> bool:
         """Return whether the connection is still open, without a call to the metastore."""
@@ -101,6 +110,7 @@ class Pool:
         connect_timeout: seconds to wait for a connection.
         read_timeout: seconds to wait for bytes during a call.
         greet: called with each new connection before the connection is used.
+        access: TLS and login of new connections.
     """
 
     def __init__(
@@ -111,12 +121,14 @@ class Pool:
         connect_timeout: float,
         read_timeout: float,
         greet: Callable[[Connection], None],
+        access: Access = OPEN,
     ) -> None:
         self._hosts = list(hosts)
         self._size = size
         self._connect_timeout = connect_timeout
         self._read_timeout = read_timeout
         self._greet = greet
+        self._access = access
         self._closed = False
         self._reached = self._hosts[0]
         self._start_empty()
@@ -186,15 +198,17 @@ class Pool:
         failures = []
         for host in sorted(self._hosts, key=lambda host: host != self._reached):
             try:
-                connection = Connection(host, self._connect_timeout, self._read_timeout)
-            except OSError as error:
-                failures.append(f"{host}: {first_line(error)}")
+                connection = Connection(
+                    host, self._connect_timeout, self._read_timeout, self._access
+                )
+            except _BROKEN as error:
+                failures.append(f"{host}: {first_line(error)}{self._access.advice(error)}")
                 continue
             try:
                 self._greet(connection)
             except _BROKEN as error:
                 connection.close()
-                failures.append(f"{host}: {first_line(error)}")
+                failures.append(f"{host}: {first_line(error)}{self._access.advice(error)}")
             except BaseException:
                 connection.close()
                 raise
@@ -216,6 +230,7 @@ class Pool:
         return result
 
     def _keep(self, connection: Connection) -> None:
+        connection.has_answered = True
         with self._lock:
             if not self._closed:
                 self._idle.append(connection)
@@ -229,6 +244,8 @@ class Pool:
             what = f"did not respond for {self._read_timeout:g} s"
         else:
             what = f"closed the connection during the call ({first_line(error)})"
+            if not connection.has_answered:
+                what += self._access.advice(error)
         advice = (
             "" if repeatable else "; the change may have been applied: check before you retry it"
         )

@@ -13,7 +13,6 @@ from urllib.parse import quote
 from attrs import evolve
 
 from lance_namespace_client.errors import (
-    InvalidInputError,
     LanceNamespaceError,
     NamespaceAlreadyExistsError,
     NamespaceNotFoundError,
@@ -37,6 +36,7 @@ from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import HttpFailure, JsonApi, Paging, raising
 from ..core.location import absolute_as_written, as_address, default_location
 from ..core.locks import object_lock
+from ..core.oauth import client_credentials
 from ..core.paging import sorted_after
 from .address import ApiAddress
 from .config import IcebergRestConfig
@@ -94,8 +94,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
     def __init__(self, config: IcebergRestConfig, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(config)
         address = ApiAddress(config)
-        self._credentials = _credentials(config, address)
-        self.api = JsonApi(config, config.endpoint, read_failure, self._credentials, headers)
+        credentials = client_credentials(config, config.endpoint, address)
+        self.api = JsonApi(config, config.endpoint, read_failure, credentials, headers)
         self.warehouses = Warehouses(config, self.api, address)
         if config.warehouses is None:
             unsupported = {**self.capabilities.unsupported, "ListAllTables": NO_LIST}
@@ -104,8 +104,6 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
     def close(self) -> None:
         """Close the connections; later calls are rejected (code 13)."""
         self.api.close()
-        if self._credentials is not None:
-            self._credentials.close()
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
         """Return the protocol error for a response of the server, or None for other failures."""
@@ -434,16 +432,3 @@ def _looking_up(
 
 def _is_plain(name: str) -> bool:
     return quote(name, safe="") == name
-
-
-def _credentials(config: IcebergRestConfig, address: ApiAddress) -> Any:
-    if config.credential is None:
-        return None
-    try:
-        from .oauth import ClientCredentials
-    except ImportError as error:
-        raise InvalidInputError(
-            f"{config.impl}: property 'credential' needs {error.name}: "
-            f"pip install 'lance-namespace-kit[{config.impl}]'"
-        ) from error
-    return ClientCredentials(config, address)

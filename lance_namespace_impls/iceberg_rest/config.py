@@ -7,8 +7,6 @@ from typing import ClassVar
 import attrs
 import httpx
 
-from lance_namespace_client.errors import InvalidInputError
-
 from ..core.config import option, root_option, timeout_option
 from ..core.http import HttpConfig, check_uri
 from ..core.location import absolute_as_written
@@ -20,16 +18,14 @@ __all__ = ["IcebergRestConfig"]
 class IcebergRestConfig(HttpConfig):
     """Properties of a namespace in a catalog with the Iceberg REST API; backends set `impl`."""
 
+    token_path: ClassVar[str | None] = "v1/oauth/tokens"
+    default_client_auth: ClassVar[str] = "client_secret_post"
+    scope_advice: ClassVar[str] = "; Apache Polaris requires PRINCIPAL_ROLE:ALL"
     api_path: ClassVar[str] = ""
     """Path below the endpoint where the API may be served if the endpoint names only the server."""
 
     endpoint: str = option(
         doc="URL of the server, such as http://localhost:8181, with or without /v1"
-    )
-    credential: str | None = option(
-        default=None,
-        secret=True,
-        doc="client_id:client_secret of the OAuth2 client-credentials flow",
     )
     scope: str = option(
         default="catalog",
@@ -76,37 +72,12 @@ class IcebergRestConfig(HttpConfig):
         super().__attrs_post_init__()
         # Some servers display the endpoint with the version, which must not be appended again.
         self.endpoint = check_uri(self.impl, self.endpoint, "endpoint").removesuffix("/v1")
-        if self.credential is None:
-            return
-        if not all(self.client_id_and_secret()):
-            raise InvalidInputError(
-                f"{self.impl}: property 'credential' must have the form client_id:client_secret"
-            )
-        if self.auth_token is not None:
-            raise InvalidInputError(f"{self.impl}: set 'auth_token' or 'credential', not both")
-        if self.sigv4 or self.dynamic_context_provider:
-            raise InvalidInputError(
-                f"{self.impl}: set 'credential', 'sigv4' or 'dynamic_context_provider', not several"
-            )
-        if self.oauth2_server_uri is not None:
-            check_uri(self.impl, self.token_uri(), "oauth2-server-uri")
 
     def timeout(self) -> httpx.Timeout:
         """Return the timeouts in the form that the HTTP library expects, in seconds."""
         connect, read = self.connect_timeout / 1000, self.read_timeout / 1000
         return httpx.Timeout(connect=connect, read=read, write=read, pool=connect)
 
-    def client_id_and_secret(self) -> tuple[str, str]:
-        """Return the client id and the client secret."""
-        client_id, _, secret = (self.credential or "").partition(":")
-        return client_id, secret
-
     def token_uri(self, api: str | None = None) -> str:
         """Return the URL that issues tokens; a relative URL is resolved against the API's URL."""
-        uri = self.oauth2_server_uri or "v1/oauth/tokens"
-        return uri if "://" in uri else f"{api or self.endpoint}/{uri.lstrip('/')}"
-
-    def secrets(self) -> frozenset[str]:
-        """Return the values that must not be shown, including the secret part of the credential."""
-        secret = self.client_id_and_secret()[1]
-        return super().secrets() | ({secret} if len(secret) > 2 else frozenset())
+        return super().token_uri(api or self.endpoint)

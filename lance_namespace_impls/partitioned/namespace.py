@@ -23,6 +23,7 @@ from .store import Partition, PartitionStore, State, WriteMode
 from .writer import Router
 
 if TYPE_CHECKING:
+    import lance
     import pyarrow as pa
 
     from lance_namespace_client.errors import LanceNamespaceError
@@ -30,7 +31,12 @@ if TYPE_CHECKING:
 
     from ..objects.types import DistanceType, Rows, Vector
 
-__all__ = ["PartitionWriteResult", "PartitionedNamespace"]
+__all__ = [
+    "PartitionWriteResult",
+    "PartitionedNamespace",
+    "empty_dataset",
+    "matching_partitions",
+]
 
 OPEN_CONCURRENCY = 8
 """Number of datasets that are opened concurrently to count or search their rows."""
@@ -177,16 +183,7 @@ class PartitionedNamespace:
         )
 
     def _matching(self, state: State, filter: str | None) -> list[Partition]:
-        """Return the partitions that may contain matching rows."""
-        pruning = Pruning(filter, state.schema)
-        found: list[Partition] = []
-        for number, spec in state.specs.items():
-            table = state.tables[number]
-            mask = pruning.mask(spec, table)
-            found += self._store.partitions(
-                state, number, table if mask is None else table.filter(mask)
-            )
-        return found
+        return matching_partitions(self._store, state, filter)
 
     def scan(
         self, filter: str | None = None, columns: Sequence[str] | None = None
@@ -295,11 +292,8 @@ class PartitionedNamespace:
         The schema comes from an empty dataset, which rejects the same queries as a dataset with
         rows.
         """
-        schema = without_ids(state.schema)
         try:
-            empty = load("lance").write_dataset(
-                schema.empty_table(), f"memory://schema-{uuid.uuid4().hex}"
-            )
+            empty = empty_dataset(state)
             return scanner(empty, request).projected_schema
         except Exception as error:
             raise self._read_failure(error) from error
@@ -309,6 +303,26 @@ class PartitionedNamespace:
 
     def __repr__(self) -> str:
         return f"PartitionedNamespace({self._store.name!r})"
+
+
+def matching_partitions(store: PartitionStore, state: State, filter: str | None) -> list[Partition]:
+    """Return the partitions that may contain rows that match a condition; None matches all rows."""
+    pruning = Pruning(filter, state.schema)
+    found: list[Partition] = []
+    for number, spec in state.specs.items():
+        table = state.tables[number]
+        mask = pruning.mask(spec, table)
+        found += store.partitions(state, number, table if mask is None else table.filter(mask))
+    return found
+
+
+def empty_dataset(state: State) -> lance.LanceDataset:
+    """Return a dataset without rows that has the schema of a partitioned namespace."""
+    place = f"memory://schema-{uuid.uuid4().hex}"
+    found: lance.LanceDataset = load("lance").write_dataset(
+        without_ids(state.schema).empty_table(), place
+    )
+    return found
 
 
 def _request(

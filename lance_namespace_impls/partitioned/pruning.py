@@ -328,9 +328,9 @@ def _of_time(field: PartitionField, values: pa.ChunkedArray, domain: Domain) -> 
         for bound, (compare, side) in zip(bounds, compares, strict=True):
             if bound is not None:
                 # Local time can go back by an hour or more, even into the previous year.
-                (year,) = field.transform.apply(
-                    [_moved(bound, side * _DAY)], field.type
-                ).to_pylist()
+                margin = 0 if getattr(bound.type, "tz", None) in (None, "UTC") else _DAY
+                moved = _moved(bound, side * margin)
+                (year,) = field.transform.apply([moved], field.type).to_pylist()
                 mask = _both(mask, _compared(compare, values, pa.scalar(year, values.type)))
         return mask
     if domain.low is None or domain.high is None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from lance_namespace_client.errors import LanceNamespaceError
     from lance_namespace_client.namespace import LanceNamespace
 
-__all__ = ["Key", "Partition", "PartitionStore", "PartitionWrite", "State", "WriteMode", "keys_of"]
+    from ..core.storage import TableStorage
+
+__all__ = [
+    "Key",
+    "Partition",
+    "PartitionFiles",
+    "PartitionStore",
+    "PartitionWrite",
+    "State",
+    "WriteMode",
+    "keys_of",
+]
 
 Key = tuple[object, ...]
 """The values of a partition, in a form that can be compared and hashed."""
@@ -65,6 +76,8 @@ class Partition:
 class State:
     """A consistent view of a partitioned namespace."""
 
+    version: int
+    """Version of the manifest."""
     schema: pa.Schema
     """Schema of all rows, with the ids of the columns."""
     specs: Mapping[int, PartitionSpec]
@@ -78,6 +91,27 @@ class State:
     def spec(self) -> PartitionSpec:
         """The latest spec, by which new rows are partitioned."""
         return self.specs[max(self.specs)]
+
+
+@frozen(kw_only=True)
+class PartitionFiles:
+    """The data files of one partition that a process wrote; they are not visible yet."""
+
+    table: str
+    """Object id of the partition's table."""
+    folder: str
+    """Folder of the dataset, relative to the root of the partitioned namespace."""
+    is_new: bool
+    """Whether the write creates the table."""
+    values: pa.RecordBatch
+    """One row with the partition values, in the order of the spec's fields."""
+    fragments: Sequence[Mapping[str, Any]]
+    """The fragments, in pylance's JSON form."""
+
+    @property
+    def paths(self) -> list[str]:
+        """Paths of the files below the dataset's data folder."""
+        return [file["path"] for fragment in self.fragments for file in fragment["files"]]
 
 
 class PartitionWrite(ABC):
@@ -96,8 +130,20 @@ class PartitionWrite(ABC):
         """
 
     @abstractmethod
-    def publish(self, mode: WriteMode) -> None:
-        """Make all rows visible in one commit.
+    def files(self) -> list[PartitionFiles]:
+        """Return the written files, which another process of the same job can `adopt`."""
+
+    @abstractmethod
+    def adopt(self, files: Iterable[PartitionFiles]) -> None:
+        """Add files that other processes of the same job wrote to this write.
+
+        Raises:
+            ConcurrentModificationError: code 14, a partition was replaced during the write.
+        """
+
+    @abstractmethod
+    def publish(self, mode: WriteMode) -> int:
+        """Make all rows visible in one commit; return the version of the manifest.
 
         Raises:
             ConcurrentModificationError: code 14, other writers committed first in every attempt.
@@ -129,11 +175,12 @@ class PartitionStore(ABC):
         """
 
     @abstractmethod
-    def load(self) -> State:
-        """Return the current state.
+    def load(self, version: int | None = None) -> State:
+        """Return the current state, or that of an older version of the manifest.
 
         Raises:
             NamespaceNotFoundError: code 1, there is no partitioned namespace.
+            TableVersionNotFoundError: code 11, the version was cleaned up.
             InvalidTableStateError: code 19, the metadata of the namespace cannot be read.
         """
 
@@ -154,8 +201,29 @@ class PartitionStore(ABC):
         """
 
     @abstractmethod
-    def begin(self, state: State, spec: PartitionSpec) -> PartitionWrite:
-        """Begin a write to the partitions of a spec."""
+    def begin(self, state: State, spec: PartitionSpec, *, job: str | None = None) -> PartitionWrite:
+        """Begin a write to the partitions of a spec.
+
+        Args:
+            state: the state on which the write is based.
+            spec: the spec.
+            job: unique name of a write by several processes, which therefore choose the same tables
+                for new partitions. Each process then discards only its own files.
+        """
+
+    @abstractmethod
+    def delete_files(self, files: Mapping[str, Collection[str]], *, new: Collection[str]) -> None:
+        """Delete data files that no version references.
+
+        Args:
+            files: paths of the files, by the folders of their datasets; missing files are skipped.
+            new: folders that are deleted completely because no table uses them.
+        """
+
+    @property
+    @abstractmethod
+    def journal(self) -> TableStorage:
+        """The dataset in whose folder writes by several processes record their files."""
 
     @abstractmethod
     def open(self, partition: Partition) -> lance.LanceDataset:

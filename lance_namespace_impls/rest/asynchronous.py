@@ -7,11 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lance_namespace_client import async_rest
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, UnauthenticatedError
 from lance_namespace_client.model import Model, RequestLike
 
 from ..catalog.namespace import Configured, page_request
 from ..core.http import new_async_client, send_async
+from ..core.oauth import client_credentials
 from ..core.request_auth import OPERATION
 from .config import RestConfig
 from .rules import Rules
@@ -47,12 +48,15 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
     def __init__(self, config: RestConfig) -> None:
         Configured.__init__(self, config)
         self._rules = Rules(config)
-        client = new_async_client(config, config.uri, self._rules.headers())
+        self._credentials = client_credentials(config, config.uri)
+        client = new_async_client(config, config.uri, self._rules.headers(), self._credentials)
         async_rest.AsyncRestNamespace.__init__(self, client, config.uri, delimiter=config.delimiter)
 
     async def aclose(self) -> None:
         """Close the connections; later calls are rejected (code 13)."""
         await self._client.aclose()
+        if self._credentials is not None:
+            self._credentials.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -147,6 +151,11 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         """Send a request; repeat it once if the server may require the mode in snake case."""
         first = self._rules.first_attempt(request)
         try:
+            return await call(first)
+        except UnauthenticatedError:
+            # The rejected token is not used again, and streamed rows are sent again only here.
+            if not self._rules.may_send_again(data):
+                raise
             return await call(first)
         except InvalidInputError as refused:
             second = self._rules.second_attempt(first, data)

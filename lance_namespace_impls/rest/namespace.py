@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lance_namespace_client import rest
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, UnauthenticatedError
 from lance_namespace_client.model import Model, RequestLike
 
 from ..catalog.capabilities import Capabilities
 from ..catalog.namespace import Namespace
 from ..core.http import new_client, send
+from ..core.oauth import client_credentials
 from ..core.request_auth import OPERATION
 from .config import RestConfig
 from .rules import Rules
@@ -51,12 +52,15 @@ class RestNamespace(Namespace, rest.RestNamespace):
     def __init__(self, config: RestConfig) -> None:
         Namespace.__init__(self, config)
         self._rules = Rules(config)
-        client = new_client(config, config.uri, self._rules.headers())
+        self._credentials = client_credentials(config, config.uri)
+        client = new_client(config, config.uri, self._rules.headers(), self._credentials)
         rest.RestNamespace.__init__(self, client, config.uri, delimiter=config.delimiter)
 
     def close(self) -> None:
         """Close the connections; later calls are rejected (code 13)."""
         self._client.close()
+        if self._credentials is not None:
+            self._credentials.close()
 
     def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
@@ -99,6 +103,11 @@ class RestNamespace(Namespace, rest.RestNamespace):
         """Send a request; repeat it once if the server may require the mode in snake case."""
         first = self._rules.first_attempt(request)
         try:
+            return call(first)
+        except UnauthenticatedError:
+            # The rejected token is not used again, and streamed rows are sent again only here.
+            if not self._rules.may_send_again(data):
+                raise
             return call(first)
         except InvalidInputError as refused:
             second = self._rules.second_attempt(first, data)

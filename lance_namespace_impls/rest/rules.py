@@ -101,6 +101,10 @@ class Rules:
                 self._config.storage, response.storage_options or {}
             )
 
+    def may_send_again(self, data: ArrowData | None) -> bool:
+        """Return whether rows can be sent again with a new token, after code 16."""
+        return data is not None and self._config.has_oauth_client and _is_rereadable(data)
+
     def first_attempt(self, request: Request) -> Request:
         """Return a request whose mode has the spelling that the server is known to accept."""
         other = _in_snake_case(request) if self._snake_case_modes else None

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         near_duplicate_vectors,
     )
     from .index import IndexBuilt, create_index
+    from .partition_join import join_partitions
     from .pushdown import has_pushdown, pushdown_jar
     from .quality import (
         Checked,
@@ -77,6 +78,7 @@ __all__ = [
     "has_pushdown",
     "import_files",
     "import_tables",
+    "join_partitions",
     "knn_join",
     "local_session",
     "merge_into",
@@ -106,6 +108,7 @@ _MODULES = {
         "near_duplicate_vectors",
     ),
     "index": ("IndexBuilt", "create_index"),
+    "partition_join": ("join_partitions",),
     "pushdown": ("has_pushdown", "pushdown_jar"),
     "quality": (
         "Checked",

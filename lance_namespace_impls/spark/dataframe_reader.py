@@ -247,7 +247,7 @@ def count_rows(
 
 def _count(pinned: Pinned) -> int:
     try:
-        return int(pinned.open().count_rows(pinned.filter))
+        return sum(int(found.count_rows(pinned.filter)) for _, found in pinned.datasets())
     except Exception as error:
         raise pinned.target.failure(error, "counting") from error
 
@@ -261,13 +261,13 @@ def pin_version(
     timestamp: datetime | None,
     **more: Any,
 ) -> Pinned:
-    """Look up a table and fix the version to read; see `pin` for the arguments and errors."""
-    from .read_plan import pin
+    """Look up a table or partitioned namespace and fix the version to read, as `pin` does."""
+    from .read_plan import pin_rows
 
     if sum(each is not None for each in (version, tag, timestamp)) > 1:
         raise InvalidInputError("specify only one of version, tag and timestamp")
     chosen = version if version is not None else tag
-    return pin(target_of(namespace, table), version=chosen, timestamp=timestamp, **more)
+    return pin_rows(target_of(namespace, table), version=chosen, timestamp=timestamp, **more)
 
 
 def require_clear_keys(frame: DataFrame, keys: Sequence[str], what: str) -> None:

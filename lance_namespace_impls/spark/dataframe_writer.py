@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import frozen
 
-from lance_namespace_client.errors import ConcurrentModificationError
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    TableNotFoundError,
+    UnsupportedError,
+)
 
 from ..core.modes import parse_mode
-from ..distributed import write_plan
+from ..distributed import partition_write, write_plan
 from ..distributed.failures import coded, decoded
 from ..distributed.secrets import map_in_arrow
+from ..distributed.target import PartitionedTarget, partitioned_target
 from ..distributed.write_plan import FileOptions, Mode
+from ..partitioned.store import WriteMode
 from ..tables.align import ROWS_PER_FILE
 from .dataframe_reader import target_of
 from .extra import require_pyspark
@@ -33,7 +40,8 @@ class Written:
     """Result of a write.
 
     Attributes:
-        version: version of the table with the rows.
+        version: version of the table with the rows; for a partitioned namespace, that of its
+            manifest.
         rows: number of rows written; 0 if the table already exists and the mode is exist_ok.
     """
 
@@ -47,6 +55,7 @@ def write_table(
     table: str | Sequence[str],
     mode: str = "create",
     *,
+    partitioned_by: Sequence[str] | None = None,
     if_version: int | None = None,
     properties: Mapping[str, str] | None = None,
     types: str | None = None,
@@ -67,7 +76,11 @@ def write_table(
         table: identifier of the table, as ``"db.letters"`` or a list of names.
         mode: ``create``, ``append`` (code 4 if the table does not exist), ``overwrite`` (replaces
             rows and columns, and creates a missing table) or ``exist_ok`` (leaves an existing table
-            unchanged).
+            unchanged); for a partitioned namespace also ``overwrite_partitions`` (replaces the rows
+            of the partitions that receive rows), but not ``overwrite``.
+        partitioned_by: partition fields of a partitioned namespace, the outermost first, such as
+            ``["day(ts)", "bucket(16, user)"]``, as for `Namespace.create_partitioned`. They can be
+            omitted for an existing one.
         if_version: version that the table must have, in any mode; 0 requires that it has no data.
         properties: properties for the declaration of a new table.
         types: Arrow types of columns of a new table, such as ``vector:float32[768]``.
@@ -94,6 +107,20 @@ def write_table(
     from ..distributed.casts import warn_of_losses
     from ..distributed.columns import lance_schema
 
+    target = target_of(namespace, table)
+    more = {
+        "if_version": if_version,
+        "properties": properties,
+        "rows_per_file": None if rows_per_file == ROWS_PER_FILE else rows_per_file,
+        "bytes_per_file": bytes_per_file,
+        "data_storage_version": data_storage_version,
+        "stable_row_ids": stable_row_ids,
+        "merge_schema": merge_schema or None,
+        "commit_properties": commit_properties,
+    }
+    if partitioned_by is not None or mode == WriteMode.OVERWRITE_PARTITIONS.value:
+        there = PartitionedTarget(namespace=target.namespace, table=target.table)
+        return _write_partitions(frame, there, mode, partitioned_by, types, more)
     chosen = parse_mode(mode, Mode.CREATE)
     files = FileOptions(
         rows=rows_per_file,
@@ -101,16 +128,21 @@ def write_table(
         data_storage_version=data_storage_version,
         stable_row_ids=stable_row_ids,
     )
-    target = target_of(namespace, table)
     rows = lance_schema(frame.schema)
-    plan = write_plan.plan_write(
-        target,
-        rows if types is None else lance_schema(frame.schema, types),
-        chosen,
-        files=files,
-        merge_schema=merge_schema,
-        properties=properties,
-    )
+    try:
+        plan = write_plan.plan_write(
+            target,
+            rows if types is None else lance_schema(frame.schema, types),
+            chosen,
+            files=files,
+            merge_schema=merge_schema,
+            properties=properties,
+        )
+    except TableNotFoundError:
+        partitioned = partitioned_target(target)
+        if partitioned is None:
+            raise
+        return _write_partitions(frame, partitioned, mode, None, types, more)
     if plan is None:
         return Written(version=int(target.open(target.storage()).version), rows=0)
     try:
@@ -128,6 +160,55 @@ def write_table(
         write_plan.abort(plan, [])
         raise
     return Written(version=version, rows=sum(fragment["physical_rows"] for fragment in fragments))
+
+
+def _write_partitions(
+    frame: DataFrame,
+    target: PartitionedTarget,
+    mode: str,
+    partitioned_by: Sequence[str] | None,
+    types: str | None,
+    more: Mapping[str, Any],
+) -> Written:
+    """Write the rows of a DataFrame to a partitioned namespace; `more` are the other arguments."""
+    from ..distributed.casts import warn_of_losses
+    from ..distributed.columns import lance_schema
+
+    if unsupported := [name for name, value in more.items() if value is not None]:
+        raise UnsupportedError(
+            f"{target.name}: {unsupported[0]} is not supported for partitioned namespaces; omit it"
+        )
+    rows = lance_schema(frame.schema)
+    written = rows if types is None else lance_schema(frame.schema, types)
+    plan = partition_write.plan_partitions(target, written, mode, partitioned_by)
+    if plan is None:
+        return Written(version=target.store().load().version, rows=0)
+    try:
+        warn_of_losses(rows, plan.schema, target.name)
+        with decoded():
+            found = map_in_arrow(frame, _partition_writer(plan), "files binary").collect()
+        files = [each for row in found for each in pickle.loads(row.files)]
+    except BaseException:
+        partition_write.abort_partitions(plan)
+        raise
+    result, version = partition_write.commit_partitions(plan, files)
+    return Written(version=version, rows=result.rows)
+
+
+def _partition_writer(
+    plan: partition_write.PartitionsPlan,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from ..distributed.columns import cast_batch
+        from ..tables.align import aligned
+
+        target = plan.target
+        with coded(f"writing {target.name}", target.namespace.config.secrets()):
+            rows = (cast_batch(aligned(batch), plan.schema) for batch in batches)
+            files = partition_write.write_partitions(plan, rows)
+            yield pa.record_batch({"files": [pickle.dumps(files)]})
+
+    return write
 
 
 def _writer(

@@ -26,7 +26,11 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from lance_namespace_client.errors import InvalidInputError, UnsupportedError
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    TableNotFoundError,
+    UnsupportedError,
+)
 
 from ..core.identifiers import Identifier, parse_identifier, split_identifier
 from ..distributed.failures import coded
@@ -35,6 +39,7 @@ from ..distributed.options import (
     read_options,
 )
 from ..distributed.secrets import Sealed, require_key
+from ..distributed.target import partitioned_target
 from ..registry import connect_config, resolved, secrets_among
 from .row_writer import RowWriter
 from .table_options import TableOptions
@@ -44,7 +49,9 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamArrowWriter
     from pyspark.sql.types import StructType
 
+    from ..distributed.partition_write import PartitionsPlan
     from ..distributed.write_plan import Target, WritePlan
+    from ..partitioned.store import PartitionFiles
     from .catalog_table import CatalogTable
     from .read_plan import Piece, Pinned
     from .scan_plan import Source
@@ -228,7 +235,17 @@ class LanceNamespaceDataSource(DataSource):
         from .catalog_table import CHANGES
 
         write = self._table.write if self._table is not None else None
-        if write is None or write.kind not in CHANGES:
+        if write is None and self._options.partitioned_by is not None:
+            return self._partitions_writer(schema, overwrite)
+        if write is None:
+            try:
+                return self._write_by(LanceWriter, schema, overwrite, starts=True)
+            except TableNotFoundError:
+                with self.coded("writing"):
+                    if partitioned_target(self._target()) is None:
+                        raise
+                return self._partitions_writer(schema, overwrite)
+        if write.kind not in CHANGES:
             return self._write_by(LanceWriter, schema, overwrite, starts=True)
         from .change_writer import LanceChangeWriter, plan_change
 
@@ -247,7 +264,7 @@ class LanceNamespaceDataSource(DataSource):
         from .stream_reader import ChangeStreamReader, LanceStreamReader
 
         with self.coded("reading"):
-            pinned = self._pinned or self._pin()
+            pinned = self._pinned or self._pin(stream=True)
             if self._options.read_changes:
                 return ChangeStreamReader(pinned, schema, self._options)
             return LanceStreamReader(pinned.of_columns(schema), schema, self._options)
@@ -268,6 +285,38 @@ class LanceNamespaceDataSource(DataSource):
         from .stream_writer import LanceStreamWriter
 
         return self._write_by(LanceStreamWriter, schema, overwrite, starts=False)
+
+    def _partitions_writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        from ..distributed.casts import warn_of_losses
+        from ..distributed.columns import lance_schema
+        from ..distributed.partition_write import plan_partitions
+        from ..distributed.target import PartitionedTarget
+
+        with self.coded("writing"):
+            options, found = self._options, self._target()
+            target = PartitionedTarget(namespace=found.namespace, table=found.table)
+            if overwrite and options.partition_overwrite_mode is None:
+                raise UnsupportedError(
+                    f"{target.name}: set the option partitionOverwriteMode to dynamic, which replaces "
+                    "the rows of the partitions that receive rows; all rows cannot be replaced in one "
+                    "commit"
+                )
+            if unsupported := options.changed(_OF_TABLES):
+                raise UnsupportedError(
+                    f"{target.name}: {unsupported[0]} is not supported for partitioned namespaces; "
+                    "omit it"
+                )
+            rows = lance_schema(schema)
+            plan = plan_partitions(
+                target,
+                lance_schema(schema, options.types),
+                "overwrite_partitions" if overwrite else "append",
+                options.partitioned_by,
+                creates_missing=options.partitioned_by is not None,
+            )
+            assert plan is not None  # only exist_ok returns None
+            warn_of_losses(rows, plan.schema, target.name)
+            return PartitionsWriter(plan, overflow=options.overflow == "infinity")
 
     def _with_feed(self, pinned: Pinned, schema: StructType) -> StructType:
         """Return the Spark schema of a table, with the columns of a change feed if it is read."""
@@ -372,11 +421,11 @@ class LanceNamespaceDataSource(DataSource):
                 "and save(): write 'root' instead, or name the table with the option 'table'"
             ) from error
 
-    def _pin(self) -> Pinned:
-        from .read_plan import pin
+    def _pin(self, *, stream: bool = False) -> Pinned:
+        from .read_plan import pin, pin_rows
 
         options = self._options
-        return pin(
+        return (pin if stream else pin_rows)(
             self._target(),
             columns=options.columns,
             filter=options.filter,
@@ -386,6 +435,16 @@ class LanceNamespaceDataSource(DataSource):
             with_row_id=options.with_row_id,
             blobs=options.blobs,
         )
+
+
+_OF_TABLES = (
+    "rows_per_file",
+    "bytes_per_file",
+    "data_storage_version",
+    "stable_row_ids",
+    "merge_schema",
+)
+"""Options of writes that partitioned namespaces do not support."""
 
 
 def _require_arrow_streams() -> None:
@@ -491,6 +550,61 @@ class LanceWriter(RowWriter, DataSourceArrowWriter):
 
         with self._coded():
             abort(self._plan, _fragments(messages))
+
+
+@frozen
+class WrittenPartitions(WriterCommitMessage):
+    """Files that one task wrote to the partitions of a partitioned namespace."""
+
+    files: Sequence[PartitionFiles]
+
+
+class PartitionsWriter(DataSourceArrowWriter):
+    """Writes rows on the workers to their partitions, and makes them visible in one commit.
+
+    Args:
+        plan: plan of the write.
+        overflow: as for `RowWriter`.
+    """
+
+    def __init__(self, plan: PartitionsPlan, *, overflow: bool = False) -> None:
+        self._plan = plan
+        self._overflow = overflow
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenPartitions:
+        """Write the rows of one task on a worker."""
+        from ..distributed.columns import cast_batch
+        from ..distributed.partition_write import write_partitions
+        from ..tables.align import aligned
+
+        schema = self._plan.schema
+        with self._coded():
+            rows = (cast_batch(aligned(each), schema, overflow=self._overflow) for each in iterator)
+            return WrittenPartitions(write_partitions(self._plan, rows))
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Make the rows of all tasks visible."""
+        from ..distributed.partition_write import commit_partitions
+
+        files = [
+            each
+            for message in messages
+            if isinstance(message, WrittenPartitions)
+            for each in message.files
+        ]
+        with self._coded():
+            commit_partitions(self._plan, files)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Delete the files of all tasks."""
+        from ..distributed.partition_write import abort_partitions
+
+        with self._coded():
+            abort_partitions(self._plan)
+
+    def _coded(self) -> AbstractContextManager[None]:
+        target = self._plan.target
+        return coded(f"writing {target.name}", target.namespace.config.secrets())
 
 
 def _fragments(messages: Sequence[WriterCommitMessage | None]) -> list[Mapping[str, Any]]:

@@ -86,11 +86,12 @@ def _open(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _snapshot(source: Source, schema: StructType) -> dict[str, Any]:
     pinned = source.pinned
+    rows, widths = source.statistics()
     return {
         "source": _packed(source),
         "schema": schema.json(),
-        "rows": source.rows(),
-        "widths": source.widths(),
+        "rows": rows,
+        "widths": widths,
         "pushdown": source.options.pushdown,
         "version": f"{pinned.location}@{pinned.branch or ''}@{pinned.version}@{pinned.written}",
     }

@@ -6,7 +6,9 @@ The data source and `read_table` both read only through this module, so they ret
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,6 +18,7 @@ from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
     TableColumnNotFoundError,
+    TableNotFoundError,
     TableSchemaValidationError,
     TableVersionNotFoundError,
     UnsupportedError,
@@ -31,7 +34,9 @@ from ..distributed.columns import (
     to_spark_schema,
 )
 from ..distributed.division import group_by_size, size_of
-from ..distributed.target import Target
+from ..distributed.target import PartitionedTarget, Target, partitioned_target
+from ..partitioned.namespace import empty_dataset, matching_partitions
+from ..partitioned.spec import without_ids
 from ..tables.schema import check_column_name
 from ..tables.sql import check_sql
 
@@ -39,14 +44,17 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from ..core.storage import TableStorage
+    from ..partitioned.store import Partition, PartitionStore, State
 
 __all__ = [
     "ROW_ADDRESS",
     "REFERENCE",
     "Piece",
     "Pinned",
+    "PinnedPartitions",
     "cut_evenly",
     "pin",
+    "pin_rows",
     "plan_tasks",
     "read_pieces",
     "scan_pieces",
@@ -74,6 +82,8 @@ READ_AHEAD_BYTES = 128 << 20
 TASK_BYTES = 32 << 20
 # If it is known: one task per core, and more only for large tables.
 ROUND_BYTES = 512 << 20
+OPEN_CONCURRENCY = 16
+"""Number of partitions that are opened concurrently to plan a scan."""
 # A part of a fragment that is smaller than this share of a task stays with the adjacent part.
 _SLIVER = 0.05
 
@@ -157,6 +167,67 @@ class Pinned:
             )
         return dataset
 
+    def datasets(self, limit: int | None = None) -> list[tuple[Partition | None, Any]]:
+        """Return the opened datasets that may contain matching rows, with their partitions.
+
+        Args:
+            limit: maximum number of datasets to open.
+        """
+        return [(None, self.open())]
+
+    def dataset(self, partition: Partition | None) -> Any:
+        """Open the dataset of a partition; None stands for the only dataset of a table."""
+        return self.open()
+
+    def stored_schema(self) -> pa.Schema:
+        """Return the stored schema of all columns."""
+        schema: pa.Schema = self.open().schema
+        return schema
+
+
+@frozen(kw_only=True)
+class PinnedPartitions(Pinned):
+    """One version of a partitioned namespace, and the columns and rows to read."""
+
+    target: PartitionedTarget
+
+    def open(self) -> Any:
+        """Reject operations that need a single dataset.
+
+        Raises:
+            UnsupportedError: code 0.
+        """
+        raise UnsupportedError(
+            f"{self.target.name}: this operation needs a single table; use the table of one "
+            "partition, or write the rows to a table"
+        )
+
+    def partitions(self) -> list[Partition]:
+        """Return the partitions that may contain matching rows, without their values."""
+        store, state = self._loaded()
+        # Workers do not need the values.
+        return [evolve(each, values={}) for each in matching_partitions(store, state, self.filter)]
+
+    def datasets(self, limit: int | None = None) -> list[tuple[Partition | None, Any]]:
+        """Return the opened datasets of the partitions that may contain matching rows."""
+        store, _ = self._loaded()
+        found = self.partitions()[:limit]
+        with ThreadPoolExecutor(OPEN_CONCURRENCY, "lance-partitions") as pool:
+            return list(zip(found, pool.map(store.open, found), strict=True))
+
+    def dataset(self, partition: Partition | None) -> Any:
+        """Open the dataset of a partition."""
+        assert partition is not None
+        return self.target.store().open(partition)
+
+    def stored_schema(self) -> pa.Schema:
+        """Return the stored schema of all columns."""
+        return without_ids(self._loaded()[1].schema)
+
+    def _loaded(self) -> tuple[PartitionStore, State]:
+        store = self.target.store()
+        return store, store.load(self.version)
+
 
 @frozen
 class Piece:
@@ -166,11 +237,13 @@ class Piece:
         fragment: number of the fragment.
         offset: number of rows to skip, not counting deleted ones.
         rows: number of rows to read; None for the whole fragment.
+        partition: the partition that contains the fragment; None for a table.
     """
 
     fragment: int
     offset: int = 0
     rows: int | None = field(default=None)
+    partition: Partition | None = None
 
 
 def pin(
@@ -244,6 +317,60 @@ def pin(
         filter=filter,
         lost=lost,
         references=references,
+    )
+
+
+def pin_rows(target: Target, **selection: Any) -> Pinned:
+    """Look up a table or a partitioned namespace, and fix the version, columns and rows to read.
+
+    Arguments and errors are those of `pin`.
+    """
+    try:
+        return pin(target, **selection)
+    except TableNotFoundError:
+        found = partitioned_target(target)
+        if found is None:
+            raise
+    return _pin_partitions(found, **selection)
+
+
+def _pin_partitions(
+    target: PartitionedTarget,
+    *,
+    columns: Sequence[str] | None = None,
+    filter: str | None = None,
+    blobs: str = "binary",
+    **selection: Any,
+) -> PinnedPartitions:
+    if selected := [name for name, value in selection.items() if value not in (None, False)]:
+        raise UnsupportedError(
+            f"{target.name}: {selected[0]} is not supported for partitioned namespaces; omit it, or "
+            "read the table of one partition"
+        )
+    if blobs != "binary":
+        raise UnsupportedError(
+            f"{target.name}: blobs={blobs} is not supported for partitioned namespaces"
+        )
+    store = target.store()
+    state = store.load()
+    check_sql(filter, "the filter", without_ids(state.schema))
+    try:
+        empty = empty_dataset(state)
+        lost = _lost(empty)
+        schema = _schema(empty, columns, lost, with_row_id=False)
+        if filter is not None:
+            empty.scanner(columns=[], filter=filter, with_row_id=True).explain_plan()
+    except Exception as error:
+        raise target.failure(error, "reading") from error
+    return PinnedPartitions(
+        target=target,
+        location=store.journal.location,
+        version=state.version,
+        written=None,
+        branch=None,
+        schema=schema,
+        filter=filter,
+        lost=lost,
     )
 
 
@@ -328,7 +455,7 @@ def plan_tasks(
     cores: int | None = None,
     *,
     whole: bool = False,
-    dataset: Any = None,
+    datasets: Sequence[tuple[Partition | None, Any]] | None = None,
     limit: int | None = None,
 ) -> list[list[Piece]]:
     """Return the pieces for each task: runs of adjacent rows, all of similar size.
@@ -338,38 +465,42 @@ def plan_tasks(
         tasks: maximum number of tasks; by default it depends on the size and the cores.
         cores: number of concurrent tasks; None if it is unknown.
         whole: whether fragments are never divided among tasks, as with a filter.
-        dataset: the version, if it is open.
+        datasets: the opened datasets with their partitions, if they are open.
         limit: number of rows that suffice; without a filter, only the first rows are planned.
     """
-    fragments = (dataset or pinned.open()).get_fragments()
+    opened = pinned.datasets() if datasets is None else datasets
+    fragments = [(part, each) for part, found in opened for each in found.get_fragments()]
     if limit is not None and pinned.filter is None:
         return _first_rows(fragments, limit)
-    sizes = [size_of(fragment) for fragment in fragments]
+    sizes = [size_of(fragment) for _, fragment in fragments]
     if tasks is None:
         tasks = _tasks(sum(sizes), cores)
     if whole or pinned.filter is not None:  # offset and limit apply after the filter
         groups = group_by_size(sizes, tasks)
-        return [[Piece(fragments[i].fragment_id) for i in group] for group in groups]
-    counts = [fragment.count_rows() for fragment in fragments]
+        return [[_piece(fragments[i]) for i in group] for group in groups]
+    counts = [fragment.count_rows() for _, fragment in fragments]
     return [
         [
-            Piece(fragments[i].fragment_id)
-            if rows == counts[i]
-            else Piece(fragments[i].fragment_id, offset, rows)
+            _piece(fragments[i]) if rows == counts[i] else _piece(fragments[i], offset, rows)
             for i, offset, rows in group
         ]
         for group in cut_evenly(sizes, counts, tasks)
     ]
 
 
-def _first_rows(fragments: Sequence[Any], limit: int) -> list[list[Piece]]:
+def _piece(place: tuple[Partition | None, Any], offset: int = 0, rows: int | None = None) -> Piece:
+    partition, fragment = place
+    return Piece(fragment.fragment_id, offset, rows, partition)
+
+
+def _first_rows(fragments: Sequence[tuple[Partition | None, Any]], limit: int) -> list[list[Piece]]:
     """Return one task for the first rows of a table."""
     pieces = []
-    for fragment in fragments:
+    for place in fragments:
         if limit <= 0:
             break
-        rows = fragment.count_rows()
-        pieces.append(Piece(fragment.fragment_id, 0, limit if limit < rows else None))
+        rows = place[1].count_rows()
+        pieces.append(_piece(place, 0, limit if limit < rows else None))
         limit -= rows
     return [pieces] if pieces else []
 
@@ -433,7 +564,13 @@ def scan_pieces(
     limit: int | None = None,
 ) -> Iterator[Any]:
     """Yield Lance's scanners for the pieces of one task; see `read_pieces`."""
-    dataset = pinned.open()
+    for partition, group in groupby(pieces, key=lambda piece: piece.partition):
+        yield from _scan_dataset(pinned, pinned.dataset(partition), list(group), batch_rows, limit)
+
+
+def _scan_dataset(
+    pinned: Pinned, dataset: Any, pieces: Sequence[Piece], batch_rows: int | None, limit: int | None
+) -> Iterator[Any]:
     by_reference = not pinned.references.isdisjoint(pinned.schema.names)
     whole = [piece.fragment for piece in pieces if piece.rows is None]
     parts = [piece for piece in pieces if piece.rows is not None]

@@ -20,16 +20,27 @@ from ..distributed.division import size_of
 from ..distributed.failures import coded
 from ..distributed.secrets import freeze_loaded_modules
 from .filters import MAX_CONDITIONS, REJECT_NULL, column_of, has_plain_nulls, to_lance
-from .read_plan import ROW_ADDRESS, Piece, Pinned, plan_tasks, read_pieces, scan_pieces
+from .read_plan import (
+    ROW_ADDRESS,
+    Piece,
+    Pinned,
+    PinnedPartitions,
+    plan_tasks,
+    read_pieces,
+    scan_pieces,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
+    from ..partitioned.store import Partition
     from .filters import Tree
     from .table_options import TableOptions
 
 __all__ = ["ScanTask", "Source", "pack", "plan_aggregates", "plan_scan", "translate"]
 
+SAMPLED_PARTITIONS = 32
+"""Number of partitions that are opened to estimate the size of a partitioned namespace."""
 _AGGREGATES = {"COUNT": "count", "MIN": "min", "MAX": "max"}
 
 
@@ -40,18 +51,42 @@ class Source:
     pinned: Pinned
     options: TableOptions
 
-    def dataset(self) -> Any:
-        """Return the opened version; this process keeps the last ones open."""
-        return _opened(self.pinned)
+    def datasets(self) -> list[tuple[Partition | None, Any]]:
+        """Return the opened datasets that may contain matching rows, with their partitions.
+
+        This process keeps the last versions of tables open.
+        """
+        if isinstance(self.pinned, PinnedPartitions):
+            return self.pinned.datasets()
+        return [(None, _opened(self.pinned))]
+
+    def stored_schema(self) -> pa.Schema:
+        """Return the stored schema of all columns."""
+        if isinstance(self.pinned, PinnedPartitions):
+            return self.pinned.stored_schema()
+        schema: pa.Schema = _opened(self.pinned).schema
+        return schema
 
     def rows(self) -> int:
         """Return the number of rows of the version, without the reader's own filter."""
-        return int(self.dataset().count_rows())
+        whole = Source(evolve(self.pinned, filter=None), self.options)
+        return sum(int(found.count_rows()) for _, found in whole.datasets())
 
-    def widths(self) -> dict[str, float]:
-        """Return the estimated bytes per row of each column."""
+    def statistics(self) -> tuple[int, dict[str, float]]:
+        """Return the number of rows, and the estimated bytes per row of each column.
+
+        For a partitioned namespace, both are estimated from its first partitions.
+        """
+        if not isinstance(self.pinned, PinnedPartitions):
+            return self.rows(), self._widths([_opened(self.pinned)])
+        whole = evolve(self.pinned, filter=None)
+        sample = [found for _, found in whole.datasets(SAMPLED_PARTITIONS)]
+        rows = sum(int(found.count_rows()) for found in sample)
+        return rows * len(whole.partitions()) // max(len(sample), 1), self._widths(sample)
+
+    def _widths(self, datasets: Sequence[Any]) -> dict[str, float]:
         fixed = {field.name: _width(field.type) for field in self.pinned.schema}
-        fragments = self.dataset().get_fragments()
+        fragments = [each for dataset in datasets for each in dataset.get_fragments()]
         rows = sum(fragment.metadata.physical_rows for fragment in fragments) or 1
         total = sum(map(size_of, fragments)) / rows
         unknown = [name for name, width in fixed.items() if width is None]
@@ -117,7 +152,7 @@ def translate(source: Source, predicates: Sequence[Tree]) -> list[str | None]:
 
 def _stored(source: Source) -> pa.Schema:
     """Return the stored schema of the columns that the reader returns, without row ids."""
-    stored = source.dataset().schema
+    stored = source.stored_schema()
     names = [name for name in source.pinned.schema.names if name in stored.names]
     return pa.schema([stored.field(name) for name in names])
 
@@ -164,12 +199,11 @@ def plan_aggregates(
         counts = each.function == "count"
         kind = LongType() if counts or each.column is None else columns[each.column].dataType
         schema = schema.add(f"{each.function}{number}", kind, not counts)
-    dataset = source.dataset()
     if all(each == Aggregate("count", None) for each in found) and not (
         conditions or source.pinned.filter
     ):
         return Aggregates(schema, [source.rows()] * len(found))
-    if not dataset.get_fragments():
+    if not any(found.get_fragments() for _, found in source.datasets()):
         # Spark adds up the counts of tasks, and the sum over no task is null.
         counted = all(each.function == "count" for each in found)
         return Aggregates(schema, [0] * len(found)) if counted else None
@@ -239,7 +273,8 @@ def plan_scan(
         schema=pa.schema([_stored_field(stored, name) for name in names]),
         filter=" AND ".join(f"({each})" for each in filters) or None,
     )
-    tasks = plan_tasks(pinned, source.options.splits, cores, dataset=source.dataset(), limit=limit)
+    opened = Source(pinned, source.options).datasets()
+    tasks = plan_tasks(pinned, source.options.splits, cores, datasets=opened, limit=limit)
     return ScanTask(pinned, schema, source.options.batch_rows, limit, found), tasks
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
-from attrs import frozen
+from attrs import fields, frozen
 
 from lance_namespace_client.errors import InvalidInputError
 
 from ..distributed.options import (
     choice,
+    field_list,
     moment,
     name_list,
     option,
@@ -73,6 +75,16 @@ class TableOptions:
     types: str | None = option(
         doc="Arrow types of columns of a new table, such as 'vector:float32[768]'"
     )
+    partitioned_by: tuple[str, ...] | None = option(
+        read=field_list,
+        doc="partition fields, such as 'day(ts), bucket(16, user)': a write creates a partitioned "
+        "namespace; they can be omitted for an existing one",
+    )
+    partition_overwrite_mode: str | None = option(
+        read=choice("dynamic"),
+        doc="dynamic: overwrite replaces only the rows of the partitions that receive rows; required "
+        "to overwrite a partitioned namespace",
+    )
     overflow: str = option(
         "refuse",
         read=choice("refuse", "infinity"),
@@ -135,6 +147,14 @@ class TableOptions:
             data_storage_version=self.data_storage_version,
             stable_row_ids=self.stable_row_ids,
         )
+
+    def changed(self, names: Collection[str]) -> list[str]:
+        """Return the options among `names` whose values are not the defaults."""
+        return [
+            each.name
+            for each in fields(TableOptions)
+            if each.name in names and getattr(self, each.name) != each.default
+        ]
 
     def require_batch(self, what: str) -> None:
         """Reject a batch read with an option for streams (code 13)."""

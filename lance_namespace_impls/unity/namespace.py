@@ -39,6 +39,7 @@ from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import HttpFailure, JsonApi, raising
 from ..core.location import absolute, default_location
 from ..core.locks import object_lock
+from ..core.oauth import client_credentials
 from ..core.paging import sorted_after
 from .columns import to_columns, to_json
 from .errors import (
@@ -110,7 +111,9 @@ class UnityNamespace(CatalogNamespace):
 
     def __init__(self, config: UnityConfig) -> None:
         super().__init__(config)
-        self._api = JsonApi(config, config.endpoint + config.api_path, read_failure)
+        credentials = client_credentials(config, config.endpoint)
+        base = config.endpoint + config.api_path
+        self._api = JsonApi(config, base, read_failure, credentials)
         self._sorts_by_name: bool | None = None
         """Whether the server sorts tables by name and uses names as page tokens; None until
         known."""

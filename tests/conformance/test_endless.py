@@ -8,11 +8,11 @@ import pytest
 from attrs import evolve
 
 from lance_namespace_impls.conformance import lab as bench
-from lance_namespace_impls.conformance.checks import load_all
 from lance_namespace_impls.conformance.lab import Lab
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import CHECKS, TIME_UP, Result
 from lance_namespace_impls.conformance.runner import Options, Session, run
+from lance_namespace_impls.conformance.scenarios import load_all
 
 from .targets import memory
 from .wrong.python import WrongTarget

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from lance_namespace_impls.conformance.checks import load_all
 from lance_namespace_impls.conformance.exchange import Reply
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import CHECKS
 from lance_namespace_impls.conformance.runner import Options, run
+from lance_namespace_impls.conformance.scenarios import load_all
 
 from .targets import memory
 from .wrong.python import WrongTarget

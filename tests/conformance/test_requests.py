@@ -14,12 +14,12 @@ from attrs import evolve
 from lance_namespace_client import models
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.operations import OPERATIONS
-from lance_namespace_impls.conformance.checks import alike, spaces, whole
 from lance_namespace_impls.conformance.exchange import Reply
 from lance_namespace_impls.conformance.http_target import HttpTarget
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Options, run
+from lance_namespace_impls.conformance.scenarios.consistency import equivalence, side_effects
 from lance_namespace_impls.server import serving
 from tests.behaviour.memory import LEVELS, MemoryConfig
 
@@ -27,9 +27,9 @@ from .targets import memory
 from .wrong.python import WrongTarget
 
 REFUSED = [
-    *((operation, request) for operation, _, request in whole._REFUSED),
-    *((operation, request) for operation, _, request in alike._REFUSED),
-    *((operation, request) for _, (operation, _, request) in spaces._REFUSED),
+    *((operation, request) for operation, _, request in side_effects._REFUSED),
+    *((operation, request) for operation, _, request in equivalence._REFUSED),
+    *((operation, request) for _, (operation, _, request) in equivalence._REFUSED_OF_NAMESPACES),
 ]
 
 

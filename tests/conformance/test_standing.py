@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from lance_namespace_impls.conformance.checks import load_all
 from lance_namespace_impls.conformance.lab import Failed
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import CHECKS, Result
 from lance_namespace_impls.conformance.runner import PREPARED, Finding, Options, _Runner, run
+from lance_namespace_impls.conformance.scenarios import load_all
 from lance_namespace_impls.conformance.standing import CARRIES, stands_on
 
 from .targets import memory

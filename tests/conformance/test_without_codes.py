@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from lance_namespace_impls.conformance.checks import load_all
-from lance_namespace_impls.conformance.checks.tables import place_of
 from lance_namespace_impls.conformance.exchange import Reply, Step
+from lance_namespace_impls.conformance.locations import place_of
 from lance_namespace_impls.conformance.observe import forbids_location
 from lance_namespace_impls.conformance.oracle import local_path
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Options, run
+from lance_namespace_impls.conformance.scenarios import load_all
 
 from .targets import memory
 

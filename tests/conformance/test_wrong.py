@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from lance_namespace_impls import connect
-from lance_namespace_impls.conformance.checks import load_all
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import CHECKS
 from lance_namespace_impls.conformance.runner import Options, run
+from lance_namespace_impls.conformance.scenarios import load_all
 
 from .targets import memory
 from .trace import caught as first_caught

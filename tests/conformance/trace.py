@@ -27,19 +27,20 @@ from attrs import define, field, frozen
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
 from lance_namespace_impls.conformance import lab as lab_module
-from lance_namespace_impls.conformance.checks import load_all
 from lance_namespace_impls.conformance.exchange import Reply, Step
 from lance_namespace_impls.conformance.explorer import explore
 from lance_namespace_impls.conformance.lab import Failed, Lab, Target
 from lance_namespace_impls.conformance.ledger import MARK
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import CHECKS, Result
+from lance_namespace_impls.conformance.run_order import in_run_order
 from lance_namespace_impls.conformance.runner import (
     CannotRunError,
     Finding,
     Options,
     Session,
 )
+from lance_namespace_impls.conformance.scenarios import load_all
 
 from .targets import memory
 from .wrong.mechanical import Fault
@@ -130,7 +131,7 @@ def record(kind: str, skip: Iterable[str] = ()) -> Trace:
             lab.ledger.prefix = f"{MARK}00000000"
             session.start()
             calls["start"], seconds["start"] = recorder.calls, 0.0
-            for check in CHECKS.values():
+            for check in in_run_order(CHECKS.values()):
                 if check.run is not None:
                     recorder.calls = []
                     before = bench_of(lab)

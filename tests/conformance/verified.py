@@ -16,9 +16,9 @@ import httpx
 import pyarrow as pa
 from attrs import field, frozen
 
-from lance_namespace_impls.conformance.checks import load_all
 from lance_namespace_impls.conformance.requirement import CHECKS
 from lance_namespace_impls.conformance.rows import people, stream
+from lance_namespace_impls.conformance.scenarios import load_all
 
 __all__ = ["VERIFIED", "Deviation", "Send", "page"]
 

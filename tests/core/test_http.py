@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import attrs
@@ -142,3 +144,41 @@ def test_the_accept_header_requests_json(web: tuple[WebServer, list[Answer]]) ->
     server, _ = web
     api_of(server).get("/x")
     assert server.asked[-1].headers["accept"] == "application/json"
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
+def test_a_forked_process_opens_its_own_connections() -> None:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            port = str(self.client_address[1]).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(port)))
+            self.end_headers()
+            self.wfile.write(port)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Log nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    uri = f"http://127.0.0.1:{server.server_address[1]}"
+    with new_client(HttpConfig(read_timeout=20.0), uri) as client:
+        port = client.get(uri).text
+        assert client.get(uri).text == port
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                status = 0 if client.get(uri).text != port else 2
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        assert client.get(uri).text == port
+    server.shutdown()
+    thread.join()
+    server.server_close()

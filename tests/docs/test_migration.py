@@ -26,6 +26,12 @@ NEEDED = {
     "polaris": {"endpoint": "http://localhost:8181"},
     "iceberg": {"endpoint": "http://localhost:8181"},
 }
+# Settings that have an effect only together with others.
+WITH = {
+    "rest.sigv4-enabled": {"rest.signing-region": "us-west-2"},
+    "auth.oauth.clientId": {"auth.oauth.clientSecret": "s"},
+    "auth.oauth.clientSecret": {"auth.oauth.clientId": "c"},
+}
 
 
 class Provider:
@@ -60,7 +66,7 @@ def test_a_row_is_correct(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "my", SimpleNamespace(Provider=Provider))
     (tmp_path / "lake").mkdir()
-    given = {**NEEDED[backend], key: value}
+    given = {**NEEDED[backend], **WITH.get(key, {}), key: value}
     if backend == "rest" and key == "root":
         with pytest.raises(InvalidInputError, match="has no effect here"):
             connect(backend, given)
@@ -77,8 +83,9 @@ def test_a_row_is_correct(
         else:
             connect(backend, given).close()
     assert bool([each for each in caught if key in str(each.message)]) == here.startswith("Unit")
-    for also in re.findall(r"also `(\w+)`", here):
+    for also in re.findall(r"(?:also|;) `([\w-]+)`", here):
         others = {name: text for name, text in NEEDED[backend].items() if name != key}
+        others |= WITH.get(key, {})
         configs = [connect(backend, {**others, name: value}).config for name in (key, also)]
         assert configs[0] == configs[1]
 

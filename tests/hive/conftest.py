@@ -13,23 +13,28 @@ from attrs import frozen
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from tests.servers.hive import RELEASES, Metastore, shared
+from tests.servers.hive import KERBERIZED, RELEASES, Metastore, shared
+from tests.servers.kerberos import PROGRAMS
 from tests.servers.proxy import Proxy
 
-__all__ = ["FORMS", "Form", "parameters", "unused"]
+__all__ = ["FORMS", "SECURE_FORMS", "Form", "parameters", "unused"]
 
 FORMS = [
     (release, impl)
     for release, each in RELEASES.items()
     for impl in (["hive2", "hive3"] if each.has_catalogs else ["hive2"])
 ]
+# Servers that require Kerberos; one form is enough for CI.
+SECURE_FORMS = [(f"2.3{KERBERIZED}", "hive2"), (f"3.1{KERBERIZED}", "hive3")]
+FORMS += SECURE_FORMS
 # By default only the newest release of a line is tested; tests on older ones are slow tests.
-SLOW = ("4.0",)
+SLOW = ("4.0", SECURE_FORMS[0][0])
 _numbers = itertools.count()
 
 
 def parameters(forms: list[tuple[str, str]]) -> list[Any]:
-    """Return forms as test parameters; those on older releases of a line are slow tests.
+    """Return forms as test parameters; those on older releases of a line and those with
+    Kerberos are slow tests.
 
     The tests on one release run in one process and share its metastore.
     """
@@ -37,8 +42,12 @@ def parameters(forms: list[tuple[str, str]]) -> list[Any]:
     return [
         pytest.param(
             form,
-            marks=[pytest.mark.xdist_group(f"hive {form[0]}"), *slow * (form[0] in SLOW)],
-            id=f"{form[1]}-on-{form[0]}",
+            marks=[
+                pytest.mark.xdist_group(f"hive {form[0]}"),
+                *slow * (form[0] in SLOW or form in SECURE_FORMS),
+                *[pytest.mark.needs(program) for program in PROGRAMS * (form in SECURE_FORMS)],
+            ],
+            id=f"{form[1]}-on-{form[0].replace(' ', '-')}",
         )
         for form in forms
     ]
@@ -63,7 +72,7 @@ class Form:
 
     def connect(self, **more: Any) -> Namespace:
         """Open another connection, with other properties."""
-        return connect(self.impl, {"uri": self.metastore.uri, "root": str(self.root), **more})
+        return connect(self.impl, {**self.metastore.properties(self.root), **more})
 
     def database(self, properties: Mapping[str, str] | None = None) -> list[str]:
         """Create a database and return its identifier."""
@@ -87,7 +96,7 @@ def form(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Form]:
     metastore = shared(release)
     root = tmp_path / "lake"
     above = [f"c{next(_numbers)}"] if impl == "hive3" else []
-    with connect(impl, {"uri": metastore.uri, "root": str(root)}) as namespace:
+    with connect(impl, metastore.properties(root)) as namespace:
         if above:
             namespace.create_namespace({"id": above})
         yield Form(release, impl, metastore, root, namespace, above)

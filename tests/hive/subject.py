@@ -98,7 +98,7 @@ def hive_subject(metastore: Metastore, impl: str, root: Path) -> Subject:
     old = metastore.release.version < "4"
     return Subject(
         name=f"{impl} on {metastore.release.version}",
-        connect=lambda: connect(impl, {"uri": metastore.uri, "root": str(root)}),
+        connect=lambda: connect(impl, metastore.properties(root)),
         reset=reset,
         capabilities=cls.capabilities,
         location=location,

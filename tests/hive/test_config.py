@@ -10,6 +10,7 @@ from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 from lance_namespace_impls import connect
 from lance_namespace_impls.hive import Hive2Config, Hive3Config, HiveConfig
 from lance_namespace_impls.hive.client import Metastore
+from lance_namespace_impls.hive.kerberos import server_principal
 
 
 @pytest.mark.requirement("hive3.config.pool-size.default", "hive3.config.root.default")
@@ -126,3 +127,69 @@ def test_invalid_durations(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Metastore, "_read", lambda *_: text)
     with pytest.raises(UnsupportedError, match="is not a duration"):
         Metastore.__new__(Metastore).lock_seconds()
+
+
+@pytest.mark.parametrize("cls", [HiveConfig, Hive2Config, Hive3Config])
+@pytest.mark.parametrize("prefix", ["hive.", "", "hadoop.hive."])
+def test_hive_s_own_names_of_logins(cls: type[HiveConfig], prefix: str) -> None:
+    config = cls.from_properties(
+        {
+            f"{prefix}metastore.sasl.enabled": "true",
+            f"{prefix}metastore.kerberos.principal": "hive/_HOST@REALM",
+            f"{prefix}metastore.use.SSL": "true",
+        }
+    )
+    assert (config.kerberos, config.tls) == (True, True)
+    assert config.kerberos_principal == "hive/_HOST@REALM"
+    assert cls.from_properties(config.to_properties()) == config
+
+
+@pytest.mark.parametrize("cls", [HiveConfig, Hive2Config, Hive3Config])
+def test_pyiceberg_s_names_of_logins(cls: type[HiveConfig]) -> None:
+    config = cls.from_properties(
+        {"hive.kerberos-authentication": "true", "hive.kerberos-service-name": "metastore"}
+    )
+    assert (config.kerberos, config.kerberos_principal) == (True, "metastore/_HOST")
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"user": "ann"}, "set both 'user' and 'password'"),
+        ({"password": "secret"}, "set both 'user' and 'password'"),
+        ({"user": "ann", "password": "a\0b"}, "zero character"),
+        ({"user": "ann", "password": "secret", "kerberos": "true"}, "not both"),
+        ({"kerberos": "true", "ugi": "ann"}, "'ugi' has no effect"),
+        ({"kerberos_keytab": "/k"}, "'kerberos_keytab' has no effect without kerberos=true"),
+        ({"kerberos_cache": "/k"}, "'kerberos_cache' has no effect without kerberos=true"),
+        (
+            {"kerberos": "true", "kerberos_keytab": "/k", "kerberos_cache": "/c"},
+            "set 'kerberos_keytab' or 'kerberos_cache'",
+        ),
+        ({"kerberos": "true", "kerberos_principal": "ann@REALM"}, "client_principal is yours"),
+        ({"kerberos": "true", "kerberos_protection": "much"}, "auth, auth-int, auth-conf"),
+        ({"ca_bundle": "ca.pem"}, "'ca_bundle' has no effect without tls=true"),
+        ({"hive.metastore.truststore.path": "/t.jks"}, "export the certificates as PEM"),
+        ({"hive.metastore.kerberos.keytab.file": "/k"}, "set 'kerberos_keytab' to yours"),
+    ],
+)
+def test_contradictory_logins_are_rejected(properties: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        HiveConfig.from_properties(properties)
+
+
+def test_the_password_is_never_shown() -> None:
+    config = HiveConfig.from_properties({"user": "ann", "password": "s3cr3t-word"})
+    assert "s3cr3t-word" not in f"{config} {config.shown()} {config.access()}"
+
+
+@pytest.mark.parametrize(
+    ("configured", "host", "principal"),
+    [
+        ("hive/_HOST@R", "Meta.Example", "hive/meta.example@R"),
+        ("hive/_HOST", "meta", "hive/meta"),
+        ("hive/fixed@R", "meta", "hive/fixed@R"),
+    ],
+)
+def test_the_host_in_a_principal(configured: str, host: str, principal: str) -> None:
+    assert server_principal(configured, host) == principal

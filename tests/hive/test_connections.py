@@ -14,6 +14,7 @@ from thrift.transport.TTransport import TTransportException
 
 from lance_namespace_client.errors import UnsupportedError
 from lance_namespace_impls.hive import pool
+from lance_namespace_impls.hive.access import Access
 from lance_namespace_impls.hive.client import settable
 from lance_namespace_impls.hive.config import Host
 from lance_namespace_impls.hive.folders import PrecreatedFolder, is_local
@@ -30,11 +31,13 @@ class Line:
     opened: ClassVar[list[Line]] = []
     away: ClassVar[set[Host]] = set()
 
-    def __init__(self, host: Host, connect_timeout: float, read_timeout: float) -> None:
+    def __init__(
+        self, host: Host, connect_timeout: float, read_timeout: float, access: Access
+    ) -> None:
         if host in self.away:
             raise ConnectionRefusedError("connection refused")
         self.host, self.timeouts = host, (connect_timeout, read_timeout)
-        self.is_closed = False
+        self.is_closed = self.has_answered = False
         self.opened.append(self)
 
     def is_open(self) -> bool:
@@ -97,7 +100,7 @@ def test_all_failed_hosts_are_named() -> None:
     def greet(line: Line) -> None:
         raise CUT
 
-    said = r"first:1: connection refused; thrift://second:2: hung up"
+    said = r"first:1: connection refused; thrift://second:2: hung up; check that"
     with pytest.raises(UnreachableError, match=said) as raised:
         pool_of(greet).run(host_of, repeatable=False)
     assert not raised.value.under_way

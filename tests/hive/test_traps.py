@@ -163,8 +163,8 @@ def test_hive_detects_the_release_of_the_metastore(
         close(client)
 
     monkeypatch.setattr(Client, "close", noted)
-    properties = {"hive.uri": form.metastore.uri, "root": str(form.root)}
-    with connect("hive", properties) as namespace:
+    properties = form.metastore.properties(form.root)
+    with connect("hive", {**properties, "hive.uri": properties.pop("uri")}) as namespace:
         assert len(closed) == 1, "the connection that asked is closed"
         expected = "hive3" if form.metastore.release.has_catalogs else "hive2"
         assert namespace.config.impl == expected

@@ -19,7 +19,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.iceberg_rest import oauth
+from lance_namespace_impls.core import oauth
 from tests.servers.web import Answer, Asked, WebServer
 
 pytestmark = pytest.mark.xdist_group("iceberg")
@@ -141,7 +141,7 @@ def test_an_empty_scope_is_omitted(catalog: WebServer) -> None:
 
 def test_closing_closes_the_connections_to_the_token_server(namespace: Namespace) -> None:
     namespace.list_namespaces({"id": ["wh"]})
-    client = namespace._credentials._session._client  # type: ignore[attr-defined]
+    client = namespace.api._auth._client  # type: ignore[attr-defined]
     assert not client.is_closed
     namespace.close()
     assert client.is_closed
@@ -232,7 +232,7 @@ def test_failures_of_a_token_server(
         namespace.list_namespaces({"id": ["wh"]})
     assert "my:secret" not in str(caught.value)
     assert TOKENS in caught.value.message
-    if error is UnauthenticatedError and answer.body != {"token_type": "bearer"}:
+    if error is UnauthenticatedError and answer.status >= 400:
         assert "check 'credential' and 'scope' ('catalog'; Apache Polaris" in caught.value.message
     assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["a"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import socket
 import sys
 import tempfile
@@ -14,18 +15,19 @@ from attrs import define, field, frozen
 from pymetastore.hive_metastore import ThriftHiveMetastore
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.Thrift import TException
-from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import TBufferedTransport
+
+from lance_namespace_impls.hive import HiveConfig
 
 from .hadoop_s3 import as_xml, hadoop_s3_jars, hadoop_s3_settings
 from .java import java_command
 from .jvm import SHORT_LIVED
+from .kerberos import Realm
 from .maven import jars
 from .metastore_locks import make_lock_tables
 from .process import ServerProcess
 from .s3 import GuardedS3
 
-__all__ = ["RELEASES", "Metastore", "Release", "shared"]
+__all__ = ["KERBERIZED", "RELEASES", "Metastore", "Release", "kerberized", "shared"]
 
 # On Linux, the tests' own connections use another source address, which distinguishes them.
 OWN_ADDRESS = ("127.0.0.2", 0) if sys.platform == "linux" else None
@@ -118,6 +120,10 @@ class Metastore(ServerProcess):
             itself; for these it needs schematool, which is published without its scripts.
         settings: additional settings.
         s3: the store of tables on S3; only for release 2.3, because the jars fit only its Hadoop.
+        realm: the Kerberos realm of the server; None means a server without Kerberos.
+        client: properties with which namespaces log in, and the tests' own clients, too.
+        java_options: additional options of the JVM.
+        host: name of the server in its address.
     """
 
     NOT_YET = (TException, OSError)
@@ -127,10 +133,18 @@ class Metastore(ServerProcess):
     locks: bool = True
     settings: Mapping[str, str] = field(factory=dict)
     s3: GuardedS3 | None = None
+    realm: Realm | None = None
+    client: Mapping[str, str] = field(factory=dict)
+    java_options: Sequence[str] = ()
+    host: str = "127.0.0.1"
 
     @property
     def uri(self) -> str:
-        return f"thrift://127.0.0.1:{self.port}"
+        return f"thrift://{self.host}:{self.port}"
+
+    def properties(self, root: Path) -> dict[str, str]:
+        """Return the properties of a namespace that stores its tables below `root`."""
+        return {"uri": self.uri, "root": str(root), **self.client}
 
     @property
     def pid(self) -> int:
@@ -140,7 +154,8 @@ class Metastore(ServerProcess):
     def command(self) -> Sequence[str]:
         conf = self.folder / "conf"
         conf.mkdir(exist_ok=True)
-        for name in ("hive-site.xml", "metastore-site.xml"):
+        # Hadoop reads its own settings, such as those for Kerberos, only from the last file.
+        for name in ("hive-site.xml", "metastore-site.xml", "core-site.xml"):
             (conf / name).write_text(self._settings())
         found = list(self.release.jars())
         if self.s3 is not None:
@@ -152,6 +167,7 @@ class Metastore(ServerProcess):
             str(java),
             *("-Xmx512m", *SHORT_LIVED),
             *self.release.options,
+            *self.java_options,
             f"-Dderby.stream.error.file={self.folder}/derby.log",
             *("-cp", ":".join([str(conf), *map(str, found)])),
             "org.apache.hadoop.hive.metastore.HiveMetaStore",
@@ -160,10 +176,10 @@ class Metastore(ServerProcess):
 
     def connect(self) -> ThriftHiveMetastore.Client:
         """Return a plain Thrift client on a separate connection, for comparison."""
-        plain = TSocket("127.0.0.1", self.port)
-        plain.setHandle(socket.create_connection(("127.0.0.1", self.port), 10, OWN_ADDRESS))
-        plain.setTimeout(120_000)
-        transport = TBufferedTransport(plain)
+        opened = socket.create_connection(("127.0.0.1", self.port), 10, OWN_ADDRESS)
+        opened.settimeout(120)
+        config = HiveConfig.from_properties({"uri": self.uri, **self.client})
+        transport = config.access().transport(opened, config.hosts()[0])
         return ThriftHiveMetastore.Client(TBinaryProtocolAccelerated(transport))
 
     def look(self) -> None:
@@ -200,12 +216,66 @@ class Metastore(ServerProcess):
         return as_xml(settings)
 
 
+KERBERIZED = " with Kerberos"
+"""Added to a release, the name of a server that requires Kerberos, for `shared`."""
+
+
+def kerberized(release: Release, folder: Path, realm: Realm, **settings: str) -> Metastore:
+    """Return a server that accepts only Kerberos logins; its tests log in as ``ann``.
+
+    Args:
+        release: the release to run.
+        folder: an empty folder.
+        realm: the realm, which is running.
+        settings: additional settings.
+    """
+    service = "hive/localhost"
+    principal = f"{service}@{realm.name}"
+    return Metastore(
+        release,
+        folder,
+        realm=realm,
+        settings={
+            "hadoop.security.authentication": "kerberos",
+            "hive.metastore.sasl.enabled": "true",
+            "hive.metastore.kerberos.principal": principal,
+            "hive.metastore.kerberos.keytab.file": str(realm.add(service)),
+            **settings,
+        },
+        client={
+            "kerberos": "true",
+            "kerberos_principal": f"hive/_HOST@{realm.name}",
+            "kerberos_keytab": str(realm.add("ann")),
+        },
+        java_options=(
+            f"-Djava.security.krb5.conf={realm.folder}/krb5.conf",
+            "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+        ),
+        host="localhost",
+    )
+
+
 @cache
 def shared(release: str) -> Metastore:
-    """Return a server that all tests of this process share; it stops when the process ends."""
+    """Return a server that all tests of this process share; it stops when the process ends.
+
+    Args:
+        release: a key of `RELEASES`, with `KERBERIZED` for a server that requires Kerberos.
+    """
     folder = tempfile.TemporaryDirectory(prefix="metastore-")
-    metastore = Metastore(RELEASES[release], Path(folder.name))
-    metastore.start()
     atexit.register(folder.cleanup)
+    plain = RELEASES[release.removesuffix(KERBERIZED)]
+    if release.endswith(KERBERIZED):
+        place = Path(folder.name, "realm")
+        place.mkdir()
+        realm = Realm(folder=place)
+        realm.start()
+        atexit.register(realm.stop)
+        # Kerberos has no other way to configure the library, and no other test uses it.
+        os.environ.update(realm.client_environment())
+        metastore = kerberized(plain, Path(folder.name), realm)
+    else:
+        metastore = Metastore(plain, Path(folder.name))
+    metastore.start()
     atexit.register(metastore.stop)
     return metastore

@@ -72,7 +72,7 @@ Properties = Annotated[
     list[str] | None,
     _option(
         TARGET, "--property", "-p", metavar="KEY=VALUE",
-        help="Property of --impl or --class; repeatable.",
+        help="Property of --impl or --class, or of the rest backend to log in with --uri; repeatable.",
     ),
 ]  # fmt: skip
 Under = Annotated[
@@ -270,7 +270,7 @@ def _target(
             "specify exactly one target: --uri URL, --impl NAME or --class MODULE:CLASS"
         )
     if uri is not None:
-        return api.url_target(uri, headers, token, redactor)
+        return api.url_target(uri, headers, token, redactor, properties)
     if impl is not None:
         find_modules_here(impl)
         return api.impl_target(impl, properties, redactor)
@@ -289,11 +289,11 @@ def _run(
     from lance_namespace_client.errors import InvalidInputError
 
     from ...conformance.api import check_target
-    from ...conformance.checks import load_all
     from ...conformance.cleaning import leftovers
     from ...conformance.report import is_unreached, read_report, worse, write_report
     from ...conformance.requirement import Result, require_matches
     from ...conformance.runner import Finding, Plan
+    from ...conformance.scenarios import load_all
 
     load_all()
     try:

@@ -1,0 +1,1 @@
+"""Namespaces, listings, pages, names and properties."""

@@ -1,0 +1,1 @@
+"""Columns, indices and metadata."""

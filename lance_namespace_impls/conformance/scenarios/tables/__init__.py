@@ -1,0 +1,1 @@
+"""Operations on the catalog entry of a table."""
