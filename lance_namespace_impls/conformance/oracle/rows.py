@@ -201,7 +201,7 @@ class RowRules(TableRules):
             if request.get("vector_column") not in snapshot.columns:
                 faults |= {NO_COLUMN, BAD_INPUT}
             elif len(vector) != _DIMENSION:
-                faults |= {BAD_INPUT, BAD_SCHEMA}
+                faults |= {BAD_INPUT}
         return faults
 
     def _same_rows(self, request: Mapping[str, Any], snapshot: Snapshot, answer: Any) -> None:
