@@ -77,7 +77,7 @@ def flow(values: list[Any]) -> CommentedSeq:
 
 
 def text_node(text: str) -> Any:
-    """Return a text in the YAML style of descriptions."""
+    """Return text in the YAML style of descriptions."""
     text = text.strip()
     if "\n" in text:
         return LiteralScalarString(text)

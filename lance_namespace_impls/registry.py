@@ -192,11 +192,24 @@ def secrets_among(impl: str, properties: Mapping[str, Any]) -> frozenset[str]:
         impl: see `connect`; if it is unknown, every value counts as secret.
         properties: see `connect`.
     """
+    return _config_type(impl).secrets_among(properties)
+
+
+def shown_among(impl: str, properties: Mapping[str, Any]) -> dict[str, str]:
+    """Return properties that may be invalid as text, with all secrets hidden.
+
+    Args:
+        impl: see `connect`; if it is unknown, every value counts as secret.
+        properties: see `connect`.
+    """
+    return _config_type(impl).shown_among(properties)
+
+
+def _config_type(impl: str) -> type[Config]:
     try:
-        config = load(impl).config_type
+        return load(impl).config_type
     except InvalidInputError:
-        config = Config
-    return config.secrets_among(properties)
+        return Config
 
 
 def _prefixes(properties: Mapping[str, Any]) -> set[str]:

@@ -233,6 +233,7 @@ _add(
     read.count,
     with_session,
     "lance-ns count flights --where 'delay > 60' --impl dir -p path=/data/lance",
+    "lance-ns count flights --as-of 2999-01-31T12:00 --profile prod",
 )
 _add(
     read.query,
@@ -262,6 +263,7 @@ _add(
     with_session,
     "lance-ns diff flights 1 --impl dir -p path=/data/lance",
     "lance-ns diff flights before-import 7 --profile prod",
+    "lance-ns diff notes 1 --rows --key id --limit 5 --profile prod",
 )
 _add(
     read.export,
@@ -316,6 +318,7 @@ _add(
     alter.restore,
     with_session,
     "lance-ns restore flights 3 --impl dir -p path=/data/lance",
+    "lance-ns restore flights --tag before-import --profile prod",
 )
 _add(
     alter.index,

@@ -373,17 +373,33 @@ class Config:
     def secrets_among(cls, properties: Mapping[str, Any]) -> frozenset[str]:
         """Return the secret values among known and unknown properties."""
         found: set[str] = set()
-        by_key = {key: a for a in _accepted_properties(cls) for key in _keys(a)}
-        for full_key, value in properties.items():
-            key = full_key.removeprefix(f"{cls.impl}.")
-            attribute = by_key.get(key)
-            if attribute is None:
-                hidden = _is_secret_in_group(cls, key)
-            else:
-                hidden = attribute.metadata.get("secret", False)
+        hidden = cls._secret_keys(properties)
+        for key, value in properties.items():
             text = str(value)
-            found |= {text} if hidden else secret_parts(text)
+            found |= {text} if key in hidden else secret_parts(text)
         return frozenset(text for text in found if len(text) > 2 and text not in ("true", "false"))
+
+    @classmethod
+    def shown_among(cls, properties: Mapping[str, Any]) -> dict[str, str]:
+        """Return known and unknown properties as text, with all secrets hidden; see `shown`."""
+        hidden = cls._secret_keys(properties)
+        return {
+            key: HIDDEN if key in hidden else shown(_text(value))
+            for key, value in properties.items()
+        }
+
+    @classmethod
+    def _secret_keys(cls, properties: Mapping[str, Any]) -> frozenset[str]:
+        """Return the keys, as written, of the properties whose whole value is secret."""
+        by_key = {key: a for a in _accepted_properties(cls) for key in _keys(a)}
+
+        def is_secret(key: str) -> bool:
+            if (attribute := by_key.get(key)) is None:
+                return _is_secret_in_group(cls, key)
+            return bool(attribute.metadata.get("secret", False))
+
+        prefix = f"{cls.impl}."
+        return frozenset(key for key in properties if is_secret(key.removeprefix(prefix)))
 
     @classmethod
     def describe(cls) -> list[dict[str, Any]]:

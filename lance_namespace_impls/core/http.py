@@ -16,7 +16,7 @@ import attrs
 import httpx
 from httpx_retries import Retry, RetryTransport
 
-from lance_namespace_client.decoding import ACCEPTED_ENCODINGS, MAX_ANSWER_BYTES, bound
+from lance_namespace_client.decoding import ACCEPTED_ENCODINGS, bound
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.wire import HEADER_NAME, HEADER_VALUE, retry_after_seconds
 
@@ -196,7 +196,7 @@ class HttpConfig(TlsConfig):
         if self.client_auth not in CLIENT_AUTH_METHODS:
             raise InvalidInputError(
                 f"{self.impl}: property 'oauth2-client-auth' must be "
-                f"{' or '.join(CLIENT_AUTH_METHODS)}, not {self.client_auth!r}"
+                f"{' or '.join(CLIENT_AUTH_METHODS)}"
             )
         if self.oauth2_server_uri is not None and "://" in self.oauth2_server_uri:
             check_uri(self.impl, self.oauth2_server_uri, "oauth2-server-uri")
@@ -416,6 +416,12 @@ def _proxy_of_environment(uri: str) -> str | None:
     return proxies.get(parts.scheme) or proxies.get("all")
 
 
+def _bound(request: httpx.Request, response: httpx.Response) -> None:
+    """Limit the size of a response, to the maximum of its request if that is set."""
+    limits = [request.extensions[MAX_BYTES]] if MAX_BYTES in request.extensions else []
+    bound(response, *limits)
+
+
 class _BufferedResponses(httpx.BaseTransport):
     """Reads whole responses within the scope of retries, so that truncated responses are retried.
 
@@ -438,7 +444,7 @@ class _BufferedResponses(httpx.BaseTransport):
             response = self._transport.handle_request(request)
             call.result = str(response.status_code)
             if response.is_error or STREAMED not in request.extensions:
-                bound(response, request.extensions.get(MAX_BYTES, MAX_ANSWER_BYTES))
+                _bound(request, response)
                 try:
                     response.read()
                 except BaseException:
@@ -475,7 +481,7 @@ class _BufferedAsyncResponses(httpx.AsyncBaseTransport):
             response = await self._transport.handle_async_request(request)
             call.result = str(response.status_code)
             if response.is_error or STREAMED not in request.extensions:
-                bound(response, request.extensions.get(MAX_BYTES, MAX_ANSWER_BYTES))
+                _bound(request, response)
                 try:
                     await response.aread()
                 except BaseException:

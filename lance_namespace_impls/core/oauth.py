@@ -53,7 +53,7 @@ class _Token(NamedTuple):
 
 
 class _RefusedError(Exception):
-    """A response without a token: what the server did, and the properties to check."""
+    """A response without a token: the server's answer, and the properties to check."""
 
     def __init__(self, text: str, advice: str = ADVICE) -> None:
         super().__init__(text)
@@ -319,7 +319,7 @@ def _is_repeatable(request: httpx.Request) -> bool:
 
 
 def _written_forms(client_id: str, secret: str) -> frozenset[str]:
-    """Return the secret as requests contain it, because a server may repeat a request."""
+    """Return all encodings of the secret in a request; error responses may echo them."""
     pair = base64.b64encode(f"{client_id}:{secret}".encode()).decode("ascii")
     forms = (secret, quote(secret, safe=""), quote_plus(secret), pair)
     return frozenset(form for form in forms if len(form) > 2)

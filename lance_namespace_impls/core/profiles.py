@@ -14,7 +14,7 @@ from typing import Any
 
 from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["ProfileError", "config_path", "expanded", "read_profile", "read_profiles"]
+__all__ = ["ProfileError", "config_path", "expanded", "read_profile", "read_profiles", "unexpanded"]
 
 DEFAULT_PROFILE = "default"
 VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -81,6 +81,11 @@ def read_profile(path: Path, name: str | None) -> dict[str, Any] | None:
     if not flat.get("impl"):
         raise ProfileError(f'{where} has no impl; add a line such as impl = "dir"')
     return flat
+
+
+def unexpanded(profile: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a profile's entries as in the file; nested tables become dotted keys."""
+    return _flatten(profile)
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -62,6 +62,7 @@ from ..partitioned.store import (
 )
 from ..tables.dataset import open_dataset
 from ..tables.incoming import writable
+from ..tables.orphans import delete_orphans, find_orphans
 from ..tables.write import delete_data_files
 from .manifest import NAMESPACE, TABLE, Change, Manifest, Row, Snapshot
 from .names import DELIMITER, object_id
@@ -82,6 +83,7 @@ DATASET = "dataset"
 NAME_LENGTH = 16
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 COMMIT_ATTEMPTS = 100
+TRANSACTIONS = "_transactions"
 COMMIT_CONCURRENCY = 4
 """Number of tables that a write commits to concurrently."""
 PIN = "lance-namespace-read"
@@ -385,7 +387,13 @@ class ManifestPartitions(PartitionStore):
             size += sum(length for length, _ in found)
             if not dry_run:
                 directory.delete(directory.move_to_trash(folder))
-        return count, size
+        # Writes by several processes record their files in the folder of the manifest, whose other
+        # files the manifest deletes itself.
+        orphans = find_orphans(self.dataset(self.manifest.location), older_than)
+        records = [each for each in orphans if each.path.startswith(f"{TRANSACTIONS}/")]
+        if not dry_run:
+            delete_orphans(self.journal, records)
+        return count + len(records), size + sum(each.bytes for each in records)
 
     def commit(self, dataset: Any, operation: Any, read_version: int) -> Any:
         """Commit an operation to a partition's dataset; return the new version."""
@@ -593,20 +601,21 @@ class _Write(PartitionWrite):
     def adopt(self, files: Iterable[PartitionFiles]) -> None:
         from_json = load("lance").FragmentMetadata.from_json
         self._adopted = True
+        places: dict[Key, dict[str, _Staged]] = {}
         for each in files:
-            fragments = [from_json(json.dumps(fragment)) for fragment in each.fragments]
             [key] = keys_of(each.values.columns, 1)
             values = [column[0] for column in each.values.columns]
-            new = _Staged(key, values, each.table, each.folder, each.is_new, fragments)
-            known = self._staged.setdefault(key, new)
-            if known is new:
-                continue
-            if known.folder != new.folder:
-                # Another writer created the partition while the processes looked it up.
-                known, new = (new, known) if known.is_new else (known, new)
-                self._move_to(new, known.folder, known.id, is_new=known.is_new)
-                self._staged[key] = known
-            known.fragments += new.fragments
+            new = _Staged(key, values, each.table, each.folder, each.is_new)
+            place = places.setdefault(key, {}).setdefault(each.folder, new)
+            place.fragments += [from_json(json.dumps(fragment)) for fragment in each.fragments]
+        for key, found in places.items():
+            # There are several folders if another writer created the partition, or a namespace above
+            # it, while the processes looked it up. Each folder is complete before it is moved.
+            known, *others = sorted(found.values(), key=lambda staged: staged.is_new)
+            self._staged[key] = known
+            for other in others:
+                self._move_to(other, known.folder, known.id, is_new=known.is_new)
+                known.fragments += other.fragments
 
     def publish(self, mode: WriteMode) -> int:
         self._mode = mode
@@ -764,10 +773,11 @@ class _Write(PartitionWrite):
         # The other processes of a job write to the same new folders.
         whole = self._job is None or self._adopted
         new = {each.folder for each in left if each.is_new} if whole else set()
-        if new:
+        if new and (snapshot := self._store.manifest.snapshot()) is not None:
             # The commit may have taken effect although it failed.
-            new.difference_update(self._store.snapshot().table["location"].to_pylist())
-            files = {folder: names for folder, names in files.items() if folder in new}
+            visible = new.intersection(snapshot.table["location"].to_pylist())
+            new -= visible
+            files = {folder: names for folder, names in files.items() if folder not in visible}
         self._store.delete_files(files, new=new)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
@@ -135,14 +136,17 @@ def name_list(text: str) -> tuple[str, ...]:
 
 
 def field_list(text: str) -> tuple[str, ...]:
-    """Parse comma-separated partition fields; commas in parentheses do not separate fields."""
+    """Parse comma-separated partition fields.
+
+    Commas in parentheses, strings and backticks do not separate fields.
+    """
     fields, depth = [""], 0
-    for character in text:
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if character == "," and depth == 0:
+    for part in re.findall(r"'[^']*'|`[^`]*`|.", text, re.DOTALL):
+        depth += {"(": 1, ")": -1}.get(part, 0)
+        if part == "," and depth == 0:
             fields.append("")
         else:
-            fields[-1] += character
+            fields[-1] += part
     return tuple(each.strip() for each in fields if each.strip())
 
 

@@ -23,13 +23,14 @@ from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
     NamespaceAlreadyExistsError,
+    NamespaceNotFoundError,
     UnsupportedError,
 )
 
 from ..core.modes import parse_mode
 from ..partitioned.namespace import PartitionedNamespace, PartitionWriteResult
-from ..partitioned.spec import column_paths, without_ids
-from ..partitioned.store import PartitionFiles, PartitionStore, WriteMode
+from ..partitioned.spec import PartitionSpec, column_paths, without_ids
+from ..partitioned.store import PartitionFiles, PartitionStore, State, WriteMode
 from ..partitioned.writer import Router
 from .attempts import Attempts
 from .columns import check_compatible
@@ -131,7 +132,7 @@ def plan_partitions(
             if chosen is PartitionedMode.EXIST_OK:
                 return None
     state = store.load()
-    if partition_by is not None and list(partition_by) != there.partition_by:
+    if partition_by is not None and not there.is_partitioned_by(partition_by):
         raise InvalidInputError(
             f"{target.name} is partitioned by {', '.join(there.partition_by)}, not by "
             f"{', '.join(partition_by)}; pass its fields, or omit them"
@@ -168,8 +169,7 @@ def write_partitions(
         ConcurrentModificationError: code 14, the write has ended and no longer needs this attempt.
     """
     store = plan.target.store()
-    state = store.load()
-    spec = state.specs[plan.spec]
+    state, spec = _current(plan, store)
     write = store.begin(state, spec, job=plan.job)
     attempts, marker = _attempts(plan, store), f"{uuid.uuid4().hex}.json"
     try:
@@ -197,9 +197,13 @@ def commit_partitions(
             replaced a partition; nothing is visible, and the written files are deleted.
     """
     store = plan.target.store()
-    state = store.load()
     found = list(files)
-    write = store.begin(state, state.specs[plan.spec], job=plan.job)
+    try:
+        state, spec = _current(plan, store)
+    except BaseException:
+        _delete_rest(plan, store, needed=())
+        raise
+    write = store.begin(state, spec, job=plan.job)
     try:
         if not _attempts(plan, store).is_open():
             raise ConcurrentModificationError(
@@ -211,7 +215,8 @@ def commit_partitions(
         write.discard()
         raise
     finally:
-        _delete_rest(plan, store, needed=found)
+        # The commit may have moved rows to other folders, even to those of lost attempts.
+        _delete_rest(plan, store, needed=write.files())
     rows = sum(int(each["physical_rows"]) for one in found for each in one.fragments)
     partitions = len({each.table for each in found})
     return PartitionWriteResult(rows=rows, partitions=partitions), version
@@ -220,6 +225,21 @@ def commit_partitions(
 def abort_partitions(plan: PartitionsPlan) -> None:
     """Roll back a write that was not committed: delete the files of all attempts."""
     _delete_rest(plan, plan.target.store(), needed=())
+
+
+def _current(plan: PartitionsPlan, store: PartitionStore) -> tuple[State, PartitionSpec]:
+    """Return the current state and the spec of the write.
+
+    Raises:
+        ConcurrentModificationError: code 14, the namespace was dropped.
+    """
+    try:
+        state = store.load()
+        return state, state.specs[plan.spec]
+    except (NamespaceNotFoundError, KeyError) as error:
+        raise ConcurrentModificationError(
+            f"{plan.target.name} was dropped during the write, so nothing was written"
+        ) from error
 
 
 def _delete_rest(

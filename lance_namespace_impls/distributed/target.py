@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
+    InvalidInputError,
     LanceNamespaceError,
     NamespaceNotFoundError,
     TableAlreadyExistsError,
@@ -152,8 +153,8 @@ def partitioned_target(target: Target) -> PartitionedTarget | None:
     found = PartitionedTarget(namespace=target.namespace, table=target.table)
     try:
         found.store().load()
-    except (UnsupportedError, NamespaceNotFoundError):
-        return None
+    except (UnsupportedError, NamespaceNotFoundError, InvalidInputError):
+        return None  # InvalidInputError: no directory can have this name
     return found
 
 

@@ -21,7 +21,7 @@ __all__ = ["Hive2Config", "Hive3Config", "HiveConfig", "Host"]
 
 DEFAULT_PORT = 9083
 DEFAULT_PRINCIPAL = "hive/_HOST"
-# Hadoop's names of the levels of protection.
+# Hadoop's names for the protection levels.
 HADOOP_PROTECTIONS = {
     "authentication": "auth",
     "integrity": "auth-int",

@@ -270,7 +270,7 @@ def import_partitioned(
         )
     target = _target(namespace, to_identifier(id))
     there = namespace.partitioned(id)
-    if chosen is Mode.APPEND and list(partition_by) != there.partition_by:
+    if chosen is Mode.APPEND and not there.is_partitioned_by(partition_by):
         raise InvalidInputError(
             f"import: {target.name} is partitioned by {', '.join(there.partition_by)}, not by "
             f"{', '.join(partition_by)}; pass the existing partition fields"

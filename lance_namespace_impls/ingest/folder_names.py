@@ -75,7 +75,7 @@ def check_folder_columns(files: Iterable[_Named]) -> None:
 
 
 def folder_schema(files: Sequence[_Named]) -> pa.Schema:
-    """Return the columns in the names of folders, with types that hold the values of all files.
+    """Return the columns encoded in folder names, with types that fit the values of all files.
 
     Integers are int32, int64 or decimal; further types are double, date32 and timestamp in
     microseconds. All other columns are text.

@@ -90,6 +90,17 @@ class PartitionedNamespace:
         state = self._store.load()
         return state.spec.shown(column_paths(state.schema))
 
+    def is_partitioned_by(self, partition_by: Sequence[str | NewField]) -> bool:
+        """Return whether these are the partition fields of the current spec, in this order.
+
+        Raises:
+            TableColumnNotFoundError: a field names an unknown column.
+            InvalidInputError: a field is invalid.
+        """
+        state = self._store.load()
+        found = new_spec(state.schema, _fields(partition_by), state.specs)
+        return found.fields == state.spec.fields
+
     def create(self, schema: pa.Schema, partition_by: Sequence[str | NewField]) -> Self:
         """Create the namespace and return it.
 

@@ -64,6 +64,8 @@ SPEC_KEY = "partition_spec_v"
 FIELD_COLUMN = "partition_field_"
 """Prefix of the manifest's columns that contain partition values."""
 _NAME = re.compile(r"[^\W.`$/]+")
+_NO_NAME = re.compile(r"[\W.`$/]")
+"""Matches the characters of a column's name that the name of a partition field cannot contain."""
 
 
 @frozen(kw_only=True)
@@ -96,7 +98,7 @@ class PartitionField:
 
     def shown(self, paths: Mapping[int, Sequence[str]]) -> str:
         """Return the transform as a string, with the current names of the columns."""
-        names = [".".join(paths.get(source, (f"#{source}",))) for source in self.sources]
+        names = [_shown(paths.get(source, (f"#{source}",))) for source in self.sources]
         return self.transform.shown(names)
 
     def values(
@@ -192,6 +194,17 @@ def _column(node: Node) -> str | None:
         return node.name
     is_bare = node.kind == Kind.CALL and not node.args and node.value is not None
     return str(node.value) if is_bare else None
+
+
+def _shown(path: Sequence[str]) -> str:
+    """Return the path of a column in the form that `parse_field` accepts."""
+    name = ".".join(path)
+    try:
+        if _column(parse(name)) == name:
+            return name
+    except SqlError:
+        pass
+    return ".".join("`" + part.replace("`", "``") + "`" for part in path)
 
 
 def _transform_of(node: Node) -> NewField | None:
@@ -416,7 +429,7 @@ def new_spec(
     for new in fields:
         sources = [column_path(schema, name) for name in new.columns]
         found = PartitionField(
-            id=new.id or new.transform.field_name(new.columns),
+            id=new.id or _NO_NAME.sub("_", new.transform.field_name(new.columns)),
             sources=tuple(id for id, _ in sources),
             transform=new.transform,
             type=new.transform.result_type([kind for _, kind in sources]),

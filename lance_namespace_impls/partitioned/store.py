@@ -235,7 +235,10 @@ class PartitionStore(ABC):
 
     @abstractmethod
     def clean(self, older_than: timedelta, *, dry_run: bool) -> tuple[int, int]:
-        """Delete the tables of writes that were never committed; return their number and bytes."""
+        """Delete the tables and the records of writes that were never committed.
+
+        Returns the number of deleted tables and files, and their size in bytes.
+        """
 
     @abstractmethod
     def settle(self, table: Identifier) -> None:

@@ -25,10 +25,11 @@ from lance_namespace_client.errors import (
 )
 
 from ..catalog.changes import replacing
+from ..core.identifiers import format_identifier
 from ..distributed.columns import lance_schema, spark_arrow_schema
 from ..distributed.failures import coded
 from ..distributed.options import option_name
-from ..distributed.target import Target
+from ..distributed.target import Target, partitioned_target
 from ..distributed.type_names import parse_type
 from ..distributed.write_plan import check_schema
 from ..registry import connect_config
@@ -197,7 +198,15 @@ def _load_table(catalog: Catalog, id: list[str], request: Request) -> Response:
     from pyspark.sql.types import StructType
 
     table = _table(catalog, id)
-    answer, storage = table.target.describe(check_declared=True)
+    try:
+        answer, storage = table.target.describe(check_declared=True)
+    except TableNotFoundError:
+        if partitioned_target(table.target) is None:
+            raise
+        raise UnsupportedError(
+            f"{format_identifier(id)} is a partitioned namespace, which catalogs of Spark SQL do not "
+            "contain; use spark.read.format, read_table and write_table"
+        ) from None
     properties = {**(answer.properties or {}), **_RESERVED, "location": storage.location}
     more = {"table": table.to_option(), "properties": properties}
     if answer.is_only_declared:

@@ -24,6 +24,7 @@ from lance_namespace_client.errors import (
 
 from ..distributed.columns import batches_of_bounded_size, cast_batch, is_blob
 from ..distributed.division import size_of
+from ..tables.history import operation_of
 from .read_plan import (
     BATCH_BYTES,
     BATCH_ROWS,
@@ -32,7 +33,6 @@ from .read_plan import (
     ROW_ID,
     projection,
 )
-from .stream_positions import operation_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

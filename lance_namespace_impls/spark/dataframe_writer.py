@@ -19,10 +19,10 @@ from lance_namespace_client.errors import (
 from ..core.modes import parse_mode
 from ..distributed import partition_write, write_plan
 from ..distributed.failures import coded, decoded
+from ..distributed.partition_write import PartitionedMode
 from ..distributed.secrets import map_in_arrow
 from ..distributed.target import PartitionedTarget, partitioned_target
 from ..distributed.write_plan import FileOptions, Mode
-from ..partitioned.store import WriteMode
 from ..tables.align import ROWS_PER_FILE
 from .dataframe_reader import target_of
 from .extra import require_pyspark
@@ -118,7 +118,8 @@ def write_table(
         "merge_schema": merge_schema or None,
         "commit_properties": commit_properties,
     }
-    if partitioned_by is not None or mode == WriteMode.OVERWRITE_PARTITIONS.value:
+    replaces = parse_mode(mode, PartitionedMode.CREATE) is PartitionedMode.OVERWRITE_PARTITIONS
+    if partitioned_by is not None or replaces:
         there = PartitionedTarget(namespace=target.namespace, table=target.table)
         return _write_partitions(frame, there, mode, partitioned_by, types, more)
     chosen = parse_mode(mode, Mode.CREATE)

@@ -32,7 +32,12 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from ..core.identifiers import Identifier, parse_identifier, split_identifier
+from ..core.identifiers import (
+    Identifier,
+    format_identifier,
+    parse_identifier,
+    split_identifier,
+)
 from ..distributed.failures import coded
 from ..distributed.options import (
     option_name,
@@ -235,7 +240,11 @@ class LanceNamespaceDataSource(DataSource):
         from .catalog_table import CHANGES
 
         write = self._table.write if self._table is not None else None
-        if write is None and self._options.partitioned_by is not None:
+        # A dynamic overwrite must never replace all rows of a table.
+        is_partitioned = self._options.partitioned_by is not None or (
+            overwrite and self._options.partition_overwrite_mode is not None
+        )
+        if write is None and is_partitioned:
             return self._partitions_writer(schema, overwrite)
         if write is None:
             try:
@@ -264,7 +273,12 @@ class LanceNamespaceDataSource(DataSource):
         from .stream_reader import ChangeStreamReader, LanceStreamReader
 
         with self.coded("reading"):
-            pinned = self._pinned or self._pin(stream=True)
+            try:
+                pinned = self._pinned or self._pin(stream=True)
+            except TableNotFoundError:
+                if partitioned_target(self._target()) is None:
+                    raise
+                raise self._not_streamed("read", "spark.read or read_table") from None
             if self._options.read_changes:
                 return ChangeStreamReader(pinned, schema, self._options)
             return LanceStreamReader(pinned.of_columns(schema), schema, self._options)
@@ -282,9 +296,23 @@ class LanceNamespaceDataSource(DataSource):
         """
         with self.coded("writing"):
             _require_arrow_streams()
+            if self._options.partitioned_by is not None:
+                raise self._not_streamed("write to", "write_table in foreachBatch")
         from .stream_writer import LanceStreamWriter
 
-        return self._write_by(LanceStreamWriter, schema, overwrite, starts=False)
+        try:
+            return self._write_by(LanceStreamWriter, schema, overwrite, starts=False)
+        except TableNotFoundError:
+            with self.coded("writing"):
+                if partitioned_target(self._target()) is None:
+                    raise
+                raise self._not_streamed("write to", "write_table in foreachBatch") from None
+
+    def _not_streamed(self, doing: str, instead: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"{format_identifier(self._target().table)}: streams cannot {doing} partitioned "
+            f"namespaces; use {instead}"
+        )
 
     def _partitions_writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         from ..distributed.casts import warn_of_losses

@@ -43,7 +43,7 @@ Tree = Mapping[str, Any]
 
 
 def to_lance(tree: Tree, schema: pa.Schema) -> str | None:
-    """Return a filter of Spark in Lance's SQL, or None if Spark has to evaluate it.
+    """Return a Spark filter as Lance SQL, or None if Spark has to evaluate it.
 
     Args:
         tree: the filter, as the JVM's `Trees` describes it.

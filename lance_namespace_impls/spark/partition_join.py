@@ -106,7 +106,7 @@ def join_partitions(
     require_pyspark()
     from ..distributed.columns import to_spark_schema
 
-    keys = [on] if isinstance(on, str) else list(on)
+    keys = [on] if isinstance(on, str) else list(dict.fromkeys(on))
     if how not in _KINDS:
         raise InvalidInputError(f"how must be one of {', '.join(_KINDS)}, not {how!r}")
     sides = (
@@ -215,7 +215,10 @@ def _values(
     }
     rows = [
         (
-            {names[each.spec][id]: value for id, value in each.values.items()},
+            {
+                names[each.spec][id]: "nan" if value != value else value
+                for id, value in each.values.items()
+            },
             evolve(each, values={}),
         )
         for each in partitions
@@ -247,15 +250,17 @@ def _joined(
     left: pa.Table, right: pa.Table, keys: Sequence[str], how: str, schema: pa.Schema
 ) -> list[pa.RecordBatch]:
     """Join two tables; Arrow joins only the keys, because it cannot join nested columns."""
+    # Names that no key has.
+    rows = [f"{side}{''.join(keys)}" for side in ("left", "right")]
     numbered = [
         side.select(keys).append_column(name, pa.array(range(len(side)), pa.int64()))
-        for side, name in ((left, "_left"), (right, "_right"))
+        for side, name in zip((left, right), rows, strict=True)
     ]
     found = numbered[0].join(numbered[1], keys=list(keys), join_type=_KINDS[how])
     columns = [
         *(found[key] for key in keys),
-        *(left[name].take(found["_left"]) for name in left.column_names if name not in keys),
-        *(right[name].take(found["_right"]) for name in right.column_names if name not in keys),
+        *(left[name].take(found[rows[0]]) for name in left.column_names if name not in keys),
+        *(right[name].take(found[rows[1]]) for name in right.column_names if name not in keys),
     ]
     table = pa.Table.from_arrays(columns, schema=schema)
     return list(table.combine_chunks().to_batches())

@@ -20,7 +20,6 @@ from lance_namespace_client.errors import (
     TableColumnNotFoundError,
     TableNotFoundError,
     TableSchemaValidationError,
-    TableVersionNotFoundError,
     UnsupportedError,
 )
 
@@ -37,6 +36,7 @@ from ..distributed.division import group_by_size, size_of
 from ..distributed.target import PartitionedTarget, Target, partitioned_target
 from ..partitioned.namespace import empty_dataset, matching_partitions
 from ..partitioned.spec import without_ids
+from ..tables import history
 from ..tables.schema import check_column_name
 from ..tables.sql import check_sql
 
@@ -342,7 +342,9 @@ def _pin_partitions(
     blobs: str = "binary",
     **selection: Any,
 ) -> PinnedPartitions:
-    if selected := [name for name, value in selection.items() if value not in (None, False)]:
+    if selected := [
+        name for name, value in selection.items() if value is not None and value is not False
+    ]:
         raise UnsupportedError(
             f"{target.name}: {selected[0]} is not supported for partitioned namespaces; omit it, or "
             "read the table of one partition"
@@ -436,17 +438,7 @@ def version_at(dataset: Any, moment: datetime) -> int:
         TableVersionNotFoundError: code 11, there was no version yet.
     """
     requested = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    # pylance returns the time in the machine's local time zone, so convert it to UTC.
-    versions = [
-        int(each["version"])
-        for each in dataset.versions()
-        if each["timestamp"].astimezone(UTC) <= requested
-    ]
-    if not versions:
-        raise TableVersionNotFoundError(
-            f"there is no version at or before {requested.isoformat()}; use a later time"
-        )
-    return max(versions)
+    return history.version_at(history.commit_times(dataset), requested)
 
 
 def plan_tasks(

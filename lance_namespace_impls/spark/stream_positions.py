@@ -13,12 +13,12 @@ from attrs import define, evolve, field, frozen
 
 from lance_namespace_client.errors import (
     InvalidInputError,
-    LanceNamespaceError,
     TableVersionNotFoundError,
     UnsupportedError,
 )
 
 from ..distributed.division import size_of
+from ..tables.history import operation_of
 from .read_plan import Piece
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Position:
     whole: bool = False
 
     def to_offset(self) -> dict[str, Any]:
-        """Return the position in the form for Spark's checkpoint."""
+        """Return the position in the format of Spark's checkpoint."""
         return {"version": self.version, "rows": self.rows, "whole": self.whole}
 
     @classmethod
@@ -208,19 +208,6 @@ class History:
     def _open(self, version: int | None) -> Any:
         pinned = self.pinned
         return pinned.target.open(pinned.target.storage_at(pinned.location), version, pinned.branch)
-
-
-def operation_of(dataset: Any, version: int) -> str:
-    """Return the name of the operation that created a version, as in pylance."""
-    try:
-        found = dataset.read_transaction(version)
-    except TypeError:
-        return "Rewrite"  # pylance cannot read a transaction that moved indexed rows
-    except LanceNamespaceError:
-        raise
-    except Exception:  # noqa: BLE001 the versions themselves show the changes
-        found = None
-    return type(found.operation).__name__ if found is not None else "unknown operation"
 
 
 def _holds(after: Mapping[str, Any], before: Mapping[str, Any]) -> bool:

@@ -136,7 +136,7 @@ class SqlCheck:
         Raises:
             InvalidInputError: code 13.
         """
-        # Lance treats a text that equals a column's name as that column, so the text is not parsed.
+        # Lance treats a string that equals a column's name as that column, so the string is not parsed.
         if self._schema is not None and text.lower() in map(str.lower, self._schema.names):
             return
         self._check(text, what, is_value=True)

@@ -78,7 +78,7 @@ NO_DIRECTORY_NAMES = (
 def directory_subject(
     root: Path, namespace: type[DirectoryNamespace] = DirectoryNamespace
 ) -> Subject:
-    """Return the subject of a directory; mutants pass another namespace class."""
+    """Return the test subject for a directory; mutants pass another namespace class."""
 
     def reset() -> Mapping[Identifier, Mapping[str, str]]:
         shutil.rmtree(root, ignore_errors=True)
@@ -121,7 +121,7 @@ def directory(folder: Path) -> Iterator[Subject]:
 
 
 def manifest_subject(root: Path) -> Subject:
-    """Return the subject of a directory whose manifest alone defines its contents."""
+    """Return the test subject for a directory whose manifest alone defines its contents."""
 
     def reset() -> Mapping[Identifier, Mapping[str, str]]:
         shutil.rmtree(root, ignore_errors=True)
@@ -155,7 +155,7 @@ def directory_with_manifest(folder: Path) -> Iterator[Subject]:
 
 
 def memory_subject(root: Path, namespace: type[MemoryNamespace]) -> Subject:
-    """Return the subject of a catalog in memory."""
+    """Return the test subject for an in-memory catalog."""
     given: dict[Identifier, dict[str, str]] = {}
     if namespace.capabilities.configured_depth:
         given = {("main",): {"kind": "given"}}

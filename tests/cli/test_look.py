@@ -241,11 +241,11 @@ def test_stats_and_versions(notes: Lake) -> None:
     assert notes.json("stats", "notes")["num_rows"] == 2
     lines = notes.run("versions", "notes").stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["Version", "3", "2", "1"]
-    for _, day, moment in (line.split() for line in lines[1:]):
+    for _, day, moment, *_ in (line.split() for line in lines[1:]):
         assert (
             datetime.datetime.fromisoformat(f"{day} {moment}").utcoffset() == datetime.timedelta()
         )
-    assert read._moment(None) == "" and read._moment(1999) == "1970-01-01 00:00:01+00:00"
+    assert read._moment(None) == "" and read._moment(1999) == "1970-01-01 00:00:01.999000+00:00"
     newest = notes.json("versions", "notes", "-n", "1")["versions"]
     assert [version["version"] for version in newest] == [3]
 

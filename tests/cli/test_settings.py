@@ -55,7 +55,7 @@ def test_a_profile_is_added_listed_and_used(config: Path, profile: str, lake: La
 
 def test_the_output_of_profile_commands(config: Path, profile: str, lake: Lake) -> None:
     lines = [line.split() for line in run("profiles", "list").stdout.splitlines()]
-    assert lines == [["Profile", "Implementation", "Properties"], ["here", "dir", "path"]]
+    assert lines == [["Profile", "Implementation", "Properties"], ["here", "dir", lake.options[3]]]
     added = ("profiles", "add", "two", "--impl", "rest", "-p", "uri=http://127.0.0.1:9")
     assert run(*added, "-p", "max_retries=0").stdout == f"profile two added to {config}\n"
     assert json.loads(run("profiles", "add", "three", "--impl", "memory", "--json").stdout) == {
@@ -64,9 +64,11 @@ def test_the_output_of_profile_commands(config: Path, profile: str, lake: Lake) 
     listed = json.loads(run("profiles", "list", "--json").stdout)
     assert listed["path"] == str(config)
     found = {each["name"]: (each["impl"], each["properties"]) for each in listed["profiles"]}
-    assert found["two"] == ("rest", ["max_retries", "uri"])
+    assert found["two"] == ("rest", {"max_retries": "0", "uri": "http://127.0.0.1:9"})
     only = json.loads(run("profiles", "list", "here", "--json").stdout)["profiles"]
-    assert only == [{"name": "here", "impl": "dir", "properties": ["path"]}]
+    assert only == [
+        {"name": "here", "impl": "dir", "properties": {"path": lake.options[3].partition("=")[2]}}
+    ]
 
 
 def test_without_a_file_there_are_no_profiles(config: Path) -> None:

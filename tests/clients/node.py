@@ -1,4 +1,4 @@
-"""Runs @lancedb/lancedb from npm with Node."""
+"""Installs packages from npm, and runs @lancedb/lancedb with Node."""
 
 from __future__ import annotations
 
@@ -9,21 +9,27 @@ from pathlib import Path
 
 from tests.servers.cache import cache_folder, fetching
 
-__all__ = ["node_calls"]
+__all__ = ["modules", "node_calls"]
 
-PACKAGES = ("@lancedb/lancedb@0.37.1", "apache-arrow@18.1.0")
+LANCEDB = "0.37.1"
+PACKAGES = {"@lancedb/lancedb": LANCEDB, "apache-arrow": "18.1.0"}
 CALLS = Path(__file__).with_name("lancedb_calls.mjs")
 TIMEOUT = 3600
 
 
 @cache
-def _modules() -> Path:
-    """Return the directory with the packages, which are downloaded once per machine."""
-    target = cache_folder() / "node" / PACKAGES[0].rpartition("@")[2]
+def modules(name: str, description: str) -> Path:
+    """Return a directory with the packages of a package.json, downloaded once per machine.
+
+    Args:
+        name: name of the directory in the cache.
+        description: content of the package.json.
+    """
+    target = cache_folder() / "node" / name
     with fetching(target) as folder:
         if folder is not None:
-            (folder / "package.json").write_text("{}")
-            command = ["npm", "install", "--no-audit", "--no-fund", *PACKAGES]
+            (folder / "package.json").write_text(description)
+            command = ["npm", "install", "--no-audit", "--no-fund"]
             subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=TIMEOUT)
     return target
 
@@ -35,7 +41,8 @@ def node_calls(uri: str, host: str | None = None) -> dict[str, str | None]:
         uri: the URI to connect to.
         host: address of the server for ``db://``.
     """
-    command = ["node", str(CALLS), str(_modules()), uri, *([host] if host else [])]
+    installed = modules(LANCEDB, json.dumps({"dependencies": PACKAGES}))
+    command = ["node", str(CALLS), str(installed), uri, *([host] if host else [])]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     outcomes: dict[str, str | None] = json.loads(done.stdout.splitlines()[-1])

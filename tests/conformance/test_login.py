@@ -222,7 +222,7 @@ def test_the_command_reports_a_wrong_secret(issuer: Issuer, token_server: WebSer
 
 
 def test_the_pytest_plugin_logs_in(pytester: pytest.Pytester, uri: str) -> None:
-    """The clocks are real: tokens live for 60 seconds, and the run needs one."""
+    """The run obtains a token; tokens expire after 60 seconds of real time."""
     issuer = Issuer(life=60.0)
     with WebServer(issuer.issue) as token_server, ProtectedProxy(uri, issuer.refusal) as server:
         words = arguments(login(token_server), "--lance-namespace-property")

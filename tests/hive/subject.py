@@ -35,7 +35,7 @@ REFUSED_BY_OLD = ("a-b", "a.b", "a b", "ünï", "a$b", "日本")
 
 
 def hive_subject(metastore: Metastore, impl: str, root: Path) -> Subject:
-    """Return the subject of one form on one metastore, whose storage is below `root`."""
+    """Return the test subject for one form on one metastore, whose storage is below `root`."""
     levels = {"hive2": 1, "hive3": 2}[impl]
     cls = {"hive2": Hive2Namespace, "hive3": Hive3Namespace}[impl]
     top = ["hive"] if levels == 2 else []

@@ -28,7 +28,7 @@ PROTOCOL_ERRORS = frozenset(errors.__all__)
 
 @frozen
 class Mutant:
-    """One fault: the replacement of a text in a file."""
+    """One fault: a replacement of text in one file."""
 
     file: str
     line: int

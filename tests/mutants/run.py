@@ -270,7 +270,7 @@ def score(packages: list[str], seed: int = SEED) -> float:
             f"{package:12} {caught:4} of {done:4} caught, {survived:3} survived, {timeout:3} timeout, "
             f"{len(mutants) - done:4} not run"
         )
-    print(f"{'all':12} {caught_total:4} of {total:4} caught, {made} in all")
+    print(f"{'all':12} {caught_total:4} of {total:4} caught; {made} mutants in total")
     for outcome, each in left:
         print(f"{outcome}: {each.name} {each}")
     return caught_total / total if total else 0.0

@@ -20,7 +20,7 @@ def program(package: str, version: str) -> Path:
 
 
 def built(package: str, version: str) -> Path:
-    """Return the program; Go first downloads and compiles it if necessary, which takes minutes."""
+    """Return the program; Go first downloads and compiles it if necessary, for several minutes."""
     path = program(package, version)
     with fetching(path.parent) as folder:
         if folder is not None:

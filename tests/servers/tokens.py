@@ -37,7 +37,7 @@ class Issuer:
     clock: Clock = field(factory=Clock)
     life: Any = 2.0
     delay: float = 0.0
-    """Seconds of real time that the issue of a token takes."""
+    """Seconds of real time until a token is issued."""
     instead: Callable[[Asked], Answer] | None = None
     """Responds to requests for tokens, instead of a token."""
     issued: int = 0

@@ -92,14 +92,13 @@ def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:
         wbufsize = -1
 
         def serve(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
             parts = urlsplit(self.path)
             asked = Asked(
                 method=self.command,
                 path=parts.path,
                 query=dict(parse_qsl(parts.query, keep_blank_values=True)),
                 headers={name.lower(): value for name, value in self.headers.items()},
-                content=self.rfile.read(length),
+                content=self.body(),
             )
             server.asked.append(asked)
             answer = server.respond(asked)
@@ -114,6 +113,16 @@ def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
             if self.command != "HEAD":
                 self.wfile.write(content)
+
+        def body(self) -> bytes:
+            if self.headers.get("Transfer-Encoding") != "chunked":
+                return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            content = b""
+            while length := int(self.rfile.readline(), 16):
+                content += self.rfile.read(length)
+                self.rfile.readline()
+            self.rfile.readline()
+            return content
 
         do_GET = do_HEAD = do_POST = do_PATCH = do_PUT = do_DELETE = serve
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from pathlib import Path
+from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from lance_namespace_client.errors import (
@@ -19,13 +24,17 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 from lance_namespace_impls import connect
+from lance_namespace_impls.directory.manifest import Manifest
+from lance_namespace_impls.distributed.columns import to_spark_schema
+from lance_namespace_impls.distributed.options import field_list
 from lance_namespace_impls.distributed.partition_write import (
     abort_partitions,
     commit_partitions,
     plan_partitions,
     write_partitions,
 )
-from lance_namespace_impls.distributed.target import PartitionedTarget
+from lance_namespace_impls.distributed.target import PartitionedTarget, Target
+from lance_namespace_impls.maintenance import Upkeep, maintain
 from lance_namespace_impls.spark import (
     count_rows,
     frame_from_arrow,
@@ -33,6 +42,9 @@ from lance_namespace_impls.spark import (
     read_table,
     write_table,
 )
+from lance_namespace_impls.spark.catalog_operations import call
+from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource
+from lance_namespace_impls.spark.read_plan import pin_rows
 
 FIELDS = ["year(ts)", "bucket(4, tenant)"]
 TENANTS = ("a", "b", None, "größe", "x/y")
@@ -235,6 +247,243 @@ def test_a_partition_that_another_writer_creates_meanwhile_is_joined(lake: Any) 
     assert ids(found.scan().read_all()) == [*range(100), *range(200, 250)]
     keys = [tuple(each.values.values()) for each in found.partitions()]
     assert len(keys) == len(set(keys))
+
+
+def test_several_tasks_join_a_partition_that_another_writer_creates(lake: Any) -> None:
+    started = plan(lake)
+    early = [write_partitions(started, rows(n, 50).to_batches()) for n in (0, 50)]
+    lake.partitioned("events").write(rows(200, 50).to_pylist())
+    late = write_partitions(started, rows(100, 50).to_batches())
+    commit_partitions(started, [*early[0], *late, *early[1]])
+    found = lake.partitioned("events")
+    assert ids(found.scan().read_all()) == [*range(150), *range(200, 250)]
+    keys = [tuple(each.values.values()) for each in found.partitions()]
+    assert len(keys) == len(set(keys))
+
+
+def test_rows_are_kept_that_the_commit_moves_to_the_folder_of_a_lost_attempt(lake: Any) -> None:
+    started = plan(lake)
+    own = rows().filter(pc.equal(rows()["tenant"], "a"))
+    used = write_partitions(started, own.to_batches())
+    # Another writer creates the namespaces of the years, but other partitions.
+    lake.partitioned("events").write(rows().filter(pc.equal(rows()["tenant"], "größe")))
+    write_partitions(started, own.to_batches())  # its result is lost
+    commit_partitions(started, used)
+    assert ids(lake.partitioned("events").scan().read_all()) == [
+        n for n in range(100) if TENANTS[n % len(TENANTS)] in ("a", "größe")
+    ]
+
+
+def test_a_failed_commit_leaves_no_files(
+    lake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = plan(lake)
+    lake.partitioned("events").write(rows(0, 3).to_pylist())
+    before = data_files(tmp_path)
+    written = write_partitions(started, rows(100).to_batches())
+    assert {each.is_new for each in written} == {True, False}
+
+    def fail(*_: object) -> None:
+        raise ConcurrentModificationError("another writer was faster")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Manifest, "change", fail)
+        with pytest.raises(ConcurrentModificationError, match="was faster"):
+            commit_partitions(started, written)
+    assert data_files(tmp_path) == before
+    assert not list((tmp_path / "lake" / "events" / "__manifest" / "_transactions").glob("*/"))
+    assert ids(lake.partitioned("events").scan().read_all()) == [0, 1, 2]
+
+
+def test_a_write_to_a_namespace_that_was_dropped_leaves_no_files(lake: Any, tmp_path: Path) -> None:
+    started = plan(lake)
+    written = write_partitions(started, rows().to_batches())
+    shutil.rmtree(tmp_path / "lake" / "events" / "__manifest")
+    for act in (
+        lambda: write_partitions(started, rows().to_batches()),
+        lambda: commit_partitions(started, written),
+    ):
+        with pytest.raises(ConcurrentModificationError, match="dropped during the write"):
+            act()
+    lake.create_partitioned("events", rows().schema, ["tenant"])
+    for act in (
+        lambda: write_partitions(started, rows().to_batches()),
+        lambda: commit_partitions(started, written),
+    ):
+        with pytest.raises(ConcurrentModificationError, match=r"ended|dropped during the write"):
+            act()
+    assert lake.partitioned("events").partitions() == []
+
+
+def test_a_write_to_a_namespace_whose_record_was_lost_leaves_no_files(
+    lake: Any, tmp_path: Path
+) -> None:
+    started = plan(lake)
+    written = write_partitions(started, rows().to_batches())
+    [folder] = (tmp_path / "lake" / "events" / "__manifest" / "_transactions").glob("*/")
+    (folder / "open").unlink()
+    with pytest.raises(ConcurrentModificationError, match="dropped during the write"):
+        commit_partitions(started, written)
+    assert not data_files(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("column", "fields", "same"),
+    [
+        ("tenant", ["bucket(4, tenant)", "year(ts)"], ["bucket(4,tenant)", "YEAR( ts )"]),
+        ("tenant", ["identity(tenant)"], ["tenant"]),
+        ("the tenant", ["truncate(2, `the tenant`)"], ["truncate(2,`the tenant`)"]),
+        ("x/y %", ["`x/y %`", "bucket(4, `x/y %`)"], ["`x/y %`", "bucket(4, `x/y %`)"]),
+        ("select", ["`select`"], ["`select`"]),
+    ],
+)
+def test_the_same_fields_in_another_form_are_accepted(
+    lake: Any, column: str, fields: list[str], same: list[str]
+) -> None:
+    target = PartitionedTarget(namespace=lake, table=("events",))
+    schema = rows().rename_columns(["id", column, "ts"]).schema
+    plan_partitions(target, schema, "create", fields)
+    plan_partitions(target, schema, "append", same)
+    there = lake.partitioned("events")
+    assert there.is_partitioned_by(there.partition_by)
+    assert not there.is_partitioned_by([*fields, "id"])
+    with pytest.raises(InvalidInputError, match="must be a list"):
+        plan_partitions(target, schema, "append", fields[0])
+
+
+def test_maintenance_removes_the_files_of_a_killed_driver(lake: Any, tmp_path: Path) -> None:
+    started = plan(lake)
+    lake.partitioned("events").write(rows(0, 3).to_pylist())
+    before = data_files(tmp_path)
+    write_partitions(started, rows(100).to_batches())  # then the driver is killed
+    marks = tmp_path / "lake" / "events" / "__manifest" / "_transactions"
+    assert len(list(marks.glob("*/*"))) == 2
+    events = lake.partitioned("events")
+    for age, dry_run in ((timedelta(hours=1), False), (timedelta(0), True)):
+        maintain(events.namespace, upkeep=Upkeep(orphans_older_than=age), dry_run=dry_run)
+        assert len(data_files(tmp_path)) > len(before)
+        assert len(list(marks.glob("*/*"))) == 2
+    maintain(events.namespace, upkeep=Upkeep(compact=False, orphans_older_than=timedelta(0)))
+    assert data_files(tmp_path) == before
+    assert not list(marks.glob("*/*"))
+    assert ids(lake.partitioned("events").scan().read_all()) == [0, 1, 2]
+    with pytest.raises(ConcurrentModificationError):
+        commit_partitions(started, write_partitions(started, rows(100).to_batches()))
+
+
+def test_a_missing_table_with_a_name_that_no_directory_can_have_is_not_found(lake: Any) -> None:
+    with pytest.raises(TableNotFoundError):
+        pin_rows(Target(namespace=lake, table=("a/b",)))
+
+
+@pytest.mark.parametrize("version", [0, 1, "tag"])
+def test_older_versions_are_rejected(lake: Any, version: int | str) -> None:
+    lake.create_partitioned("events", rows().schema, FIELDS)
+    with pytest.raises(UnsupportedError, match="version is not supported"):
+        pin_rows(Target(namespace=lake, table=("events",)), version=version)
+
+
+def source(tmp_path: Path, table: str = "events", **options: str) -> LanceNamespaceDataSource:
+    place = {"impl": "dir", "root": str(tmp_path / "lake"), "manifest": "true"}
+    return LanceNamespaceDataSource({**place, "table": table, **options})
+
+
+def test_streams_of_partitioned_namespaces_are_rejected(lake: Any, tmp_path: Path) -> None:
+    lake.create_partitioned("events", rows().schema, FIELDS)
+    before = sorted(path.name for path in (tmp_path / "lake").iterdir())
+    schema = to_spark_schema(rows().schema)
+    with pytest.raises(UnsupportedError, match="streams cannot read partitioned namespaces"):
+        source(tmp_path).streamReader(schema)
+    with pytest.raises(UnsupportedError, match="streams cannot write to partitioned namespaces"):
+        source(tmp_path).streamWriter(schema, False)
+    with pytest.raises(UnsupportedError, match="streams cannot write to partitioned namespaces"):
+        source(tmp_path, "new", partitionedBy="tenant").streamWriter(schema, False)
+    with pytest.raises(TableNotFoundError):
+        source(tmp_path, "new").streamReader(schema)
+    assert sorted(path.name for path in (tmp_path / "lake").iterdir()) == before
+
+
+def test_a_dynamic_overwrite_keeps_the_rows_of_a_table(lake: Any, tmp_path: Path) -> None:
+    lake.table("events").create(rows())
+    schema = to_spark_schema(rows().schema)
+    for name in ("events", "new"):
+        with pytest.raises(NamespaceNotFoundError, match="there is no partitioned namespace"):
+            source(tmp_path, name, partitionOverwriteMode="dynamic").writer(schema, True)
+    frame: Any = SimpleNamespace(schema=schema)
+    for mode in ("overwrite_partitions", "OverwritePartitions"):
+        with pytest.raises(NamespaceNotFoundError):
+            write_table(frame, lake, "events", mode)
+    assert count_rows(lake, "events") == 100
+
+
+@pytest.mark.parametrize("fields", [["tenant"], ["year(ts)", "bucket(4, tenant)"]])
+def test_concurrent_jobs_create_the_same_partitions(lake: Any, fields: list[str]) -> None:
+    lake.create_partitioned("events", rows().schema, fields)
+    target = PartitionedTarget(namespace=lake, table=("events",))
+    ready = Barrier(3)
+
+    def job(number: int) -> int:
+        started = plan_partitions(target, rows().schema, "append")
+        assert started is not None
+        ready.wait()
+        files = [
+            each
+            for task in range(2)
+            for each in write_partitions(started, rows(number * 100 + task * 50, 50).to_batches())
+        ]
+        return commit_partitions(started, files)[0].rows
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(job, range(3))) == [100] * 3
+    found = lake.partitioned("events")
+    assert ids(found.scan().read_all()) == list(range(300))
+    keys = [tuple(each.values.values()) for each in found.partitions()]
+    assert len(keys) == len(set(keys))
+
+
+def test_a_partition_that_is_dropped_during_the_job(lake: Any, tmp_path: Path) -> None:
+    lake.create_partitioned("events", rows().schema, ["tenant"])
+    events = lake.partitioned("events")
+    events.write(rows(0, 5).to_pylist())
+    target = PartitionedTarget(namespace=lake, table=("events",))
+    started = plan_partitions(target, rows().schema, "append")
+    assert started is not None
+    files = write_partitions(started, rows(100).to_batches())
+    events.evolve(["year(ts)"])
+    dropped = events.partitions("tenant = 'a'")[0]
+    events.namespace.drop_table({"id": list(dropped.table)})
+    left = data_files(tmp_path) - {
+        tmp_path / "lake" / "events" / each.folder / "data" / path
+        for each in files
+        for path in each.paths
+    }
+    with pytest.raises(ConcurrentModificationError, match="was dropped during the write"):
+        commit_partitions(started, files)
+    assert ids(events.scan().read_all()) == [1, 2, 3, 4]
+    assert data_files(tmp_path) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("day(ts), bucket(16, user)", ("day(ts)", "bucket(16, user)")),
+        ("`a,b`, `c(d`, e", ("`a,b`", "`c(d`", "e")),
+        ("expression('a('',''b)', a), b", ("expression('a('',''b)', a)", "b")),
+        (" a ,, b, ", ("a", "b")),
+    ],
+)
+def test_the_option_separates_fields_at_commas(text: str, fields: tuple[str, ...]) -> None:
+    assert field_list(text) == fields
+
+
+def test_a_catalog_of_spark_sql_rejects_partitioned_namespaces(lake: Any, tmp_path: Path) -> None:
+    lake.create_partitioned("events", rows().schema, FIELDS)
+    options = {"impl": "dir", "root": str(tmp_path / "lake"), "manifest": "true"}
+    request = {"catalog": options, "name": "lake", "version": None, "timestamp": None}
+    with pytest.raises(UnsupportedError, match=r"events is a partitioned namespace.*read_table"):
+        call("load_table", {**request, "id": ["events"]})
+    with pytest.raises(TableNotFoundError):
+        call("load_table", {**request, "id": ["missing"]})
 
 
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full"])

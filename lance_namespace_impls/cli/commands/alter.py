@@ -19,6 +19,7 @@ from ..completion import complete_id
 from ..failures import UsageError
 from ..output import Styled
 from ..session import Session, key_values
+from ..versions import AsOf, Tag, chosen, only_one
 from .jobs import DryRun, RowsPerFragment
 
 if TYPE_CHECKING:
@@ -230,15 +231,27 @@ def branch(
 def restore(
     session: Session,
     id: Id,
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="Version number, or a tag.")],
+    version: Annotated[
+        str | None, typer.Argument(metavar="[VERSION]", help="Version number, or a tag.")
+    ] = None,
+    number: Annotated[
+        int | None, typer.Option("--version", metavar="NUMBER", help="The same, as an option.")
+    ] = None,
+    tag: Annotated[
+        str | None, typer.Option("--tag", metavar="NAME", help="Tag of the version.")
+    ] = None,
+    as_of: AsOf = None,
 ) -> None:
     """Restore an older version of a table as the latest version.
 
     The versions in between are retained.
     """
+    if sum(each is not None for each in (version, number, tag, as_of)) != 1:
+        raise UsageError("restore: pass exactly one of VERSION, --version, --tag and --as-of")
     with session.connect() as namespace:
-        table = namespace.table(list(session.identifier(id)))
-        table.checkout(int(version) if version.isdecimal() else version)
+        table = chosen(session, namespace, id, version=number, tag=tag, as_of=as_of)
+        if version is not None:
+            table.checkout(int(version) if version.isdecimal() else version)
         restored = table.version
         table.restore()
         latest = table.describe(details=True).version
@@ -374,11 +387,14 @@ def cp(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an existing table.")
     ] = False,
+    tag: Tag = None,
+    as_of: AsOf = None,
 ) -> None:
     """Copy the rows of a table to a new table in this catalog."""
     identifier = session.identifier(target)
+    only_one(version, tag, as_of)
     with session.connect() as namespace:
-        source = namespace.table(list(session.identifier(id)))
+        source = chosen(session, namespace, id, tag=tag, as_of=as_of)
         if version is not None:
             source.checkout(int(version) if version.isdecimal() else version)
         copy = namespace.table(list(identifier))

@@ -21,6 +21,7 @@ from ..completion import complete_id
 from ..failures import UsageError
 from ..output import Cell, Output, Styled, begun
 from ..session import Session
+from ..versions import AsOf, only_one, version_at
 from .partitions import show_specs
 
 if TYPE_CHECKING:
@@ -172,14 +173,22 @@ def describe(
     branch: Annotated[
         str | None, typer.Option("--branch", metavar="NAME", help="A branch, in detail.")
     ] = None,
+    as_of: AsOf = None,
 ) -> None:
     """Show a table, or the namespace if no such table exists."""
     identifier = session.identifier(id)
     if table and namespace:
         raise UsageError("--table and --namespace are mutually exclusive")
-    chosen = {"version": version, "tag": tag, "branch": branch}
+    only_one(version, tag, as_of)
+    if branch is not None and as_of is not None:
+        raise UsageError(
+            "describe: --branch and --as-of are mutually exclusive; use lance-ns count"
+        )
+    chosen: dict[str, Any] = {"version": version, "tag": tag, "branch": branch}
     chosen = {key: value for key, value in chosen.items() if value is not None}
     with session.connect() as connection:
+        if as_of is not None:
+            chosen["version"] = version_at(connection.table(list(identifier), branch=branch), as_of)
         if not table and _show_partitioned(session, connection, identifier):
             return
         if namespace or not identifier:

@@ -13,7 +13,14 @@ import typer
 
 from lance_namespace_client.errors import LanceNamespaceError
 
-from ...core.profiles import config_path, expanded, read_profile, read_profiles
+from ...core.profiles import (
+    VARIABLE,
+    config_path,
+    expanded,
+    read_profile,
+    read_profiles,
+    unexpanded,
+)
 from ..choice import find_modules_here
 from ..failures import Report, Status, UsageError, one_line
 from ..output import Output, Styled
@@ -85,16 +92,33 @@ def config(
 
 
 def _list(output: Output, path: Path, known: dict[str, Any]) -> None:
-    rows = []
-    for name, profile in known.items():
-        impl = profile.get("impl", "") if isinstance(profile, dict) else ""
-        keys = sorted(set(profile) - {"impl"}) if isinstance(profile, dict) else []
-        rows.append((name, impl, ", ".join(keys)))
+    rows = [(name, *_shown(profile)) for name, profile in known.items()]
     if output.as_json:
-        listed = [{"name": n, "impl": i, "properties": k.split(", ")} for n, i, k in rows]
+        listed = [{"name": n, "impl": i, "properties": shown} for n, i, shown in rows]
         output.document({"path": str(path), "profiles": listed})
     elif rows:
-        output.table(("Profile", "Implementation", "Properties"), rows)
+        output.table(
+            ("Profile", "Implementation", "Properties"),
+            [(n, i, " ".join(f"{k}={v}" for k, v in shown.items())) for n, i, shown in rows],
+        )
+
+
+def _shown(profile: Any) -> tuple[str, dict[str, str]]:
+    """Return a profile's implementation, and its properties with all secrets hidden.
+
+    Environment variables are not expanded: a value that consists only of a reference to one
+    contains no secret.
+    """
+    from ...registry import shown_among
+
+    entries = unexpanded(profile) if isinstance(profile, dict) else {}
+    impl = str(entries.pop("impl", ""))
+    find_modules_here(impl)
+    hidden = shown_among(impl, entries)
+    return impl, {
+        key: str(value) if VARIABLE.fullmatch(str(value)) else hidden[key]
+        for key, value in sorted(entries.items())
+    }
 
 
 def _add(

@@ -9,16 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from lance_namespace_client.errors import UnsupportedError
+
 from ..completion import complete_id
 from ..failures import UsageError
 from ..output import Cell, Styled, progress
+from ..row_diff import Change, RowDiff, row_diff
 from ..session import Session
 from ..vectors import search_vector
+from ..versions import AsOf, Branch, Tag, Version, chosen, dataset_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
+
+    from lance_namespace_client.models import GetTableStatsResponse, TableVersion
 
     from ...objects.search import Search
     from ...objects.table import Table
@@ -46,27 +52,27 @@ Id = Annotated[
         help="The table: its names, joined by the delimiter.",
     ),
 ]
-Version = Annotated[
-    int | None,
-    typer.Option("--version", metavar="NUMBER", help="Version to read; defaults to the latest."),
-]
-Tag = Annotated[
-    str | None, typer.Option("--tag", metavar="NAME", help="Tag of the version to read.")
-]
-Branch = Annotated[str | None, typer.Option("--branch", metavar="NAME", help="That branch.")]
 Where = Annotated[
     str | None,
-    typer.Option("--where", metavar="SQL", help="Read only rows that match this SQL condition."),
+    typer.Option(
+        "--where", "--filter", metavar="SQL", help="Read only rows that match this SQL condition."
+    ),
 ]
 Select = Annotated[
     str | None,
-    typer.Option("--select", metavar="NAMES", help="Read only these columns, separated by commas."),
+    typer.Option(
+        "--select",
+        "--columns",
+        metavar="NAMES",
+        help="Read only these columns, separated by commas.",
+    ),
 ]
 Csv = Annotated[bool, typer.Option("--csv", help="Write CSV to stdout.")]
 Arrow = Annotated[
     Path | None, typer.Option("--arrow", metavar="FILE", help="Write an Arrow file instead.")
 ]
 
+MAIN = "main"
 LONGEST = 40
 """Maximum number of characters of a value on a terminal; --json and files contain full values."""
 
@@ -75,29 +81,40 @@ def head(
     session: Session,
     id: Id,
     rows: Annotated[
-        int, typer.Option("--rows", "-n", metavar="NUMBER", min=1, help="Maximum number of rows.")
+        int,
+        typer.Option(
+            "--rows", "--limit", "-n", metavar="NUMBER", min=1, help="Maximum number of rows."
+        ),
     ] = 10,
     select: Select = None,
     version: Version = None,
     tag: Tag = None,
     branch: Branch = None,
+    as_of: AsOf = None,
     as_csv: Csv = False,
 ) -> None:
     """Show the first rows of a table."""
     with session.connect() as namespace:
-        table = _chosen(session, namespace, id, version, tag, branch)
+        table = chosen(session, namespace, id, version=version, tag=tag, branch=branch, as_of=as_of)
         with _selected(table.search().limit(rows), select).to_batches() as reader:
             write_rows(session, reader, as_csv, None)
 
 
 def schema(
-    session: Session, id: Id, version: Version = None, tag: Tag = None, branch: Branch = None
+    session: Session,
+    id: Id,
+    version: Version = None,
+    tag: Tag = None,
+    branch: Branch = None,
+    as_of: AsOf = None,
 ) -> None:
     """Show the columns of a table."""
     from ...tables.schema import column_types
 
     with session.connect() as namespace:
-        found = _chosen(session, namespace, id, version, tag, branch).schema
+        found = chosen(
+            session, namespace, id, version=version, tag=tag, branch=branch, as_of=as_of
+        ).schema
     types = column_types(found)
     fields = [(field.name, types[field.name], field.nullable) for field in found]
     if session.output.as_json:
@@ -117,10 +134,13 @@ def count(
     version: Version = None,
     tag: Tag = None,
     branch: Branch = None,
+    as_of: AsOf = None,
 ) -> None:
     """Count the rows of a table."""
     with session.connect() as namespace:
-        found = _chosen(session, namespace, id, version, tag, branch).count_rows(where)
+        found = chosen(
+            session, namespace, id, version=version, tag=tag, branch=branch, as_of=as_of
+        ).count_rows(where)
     if session.output.as_json:
         session.output.document({"id": list(session.identifier(id)), "count": found})
     else:
@@ -166,6 +186,7 @@ def query(
     version: Version = None,
     tag: Tag = None,
     branch: Branch = None,
+    as_of: AsOf = None,
     as_csv: Csv = False,
     arrow: Arrow = None,
 ) -> None:
@@ -173,7 +194,7 @@ def query(
     if (column or metric) and vector is None and text is None:
         raise UsageError("--column and --metric apply only to a search: pass --vector or --text")
     with session.connect() as namespace:
-        table = _chosen(session, namespace, id, version, tag, branch)
+        table = chosen(session, namespace, id, version=version, tag=tag, branch=branch, as_of=as_of)
         near = None if vector is None else search_vector(table, vector, column)
         if near is None:
             search = table.search(text, fts_columns=column)
@@ -190,10 +211,19 @@ def query(
             write_rows(session, reader, as_csv, arrow)
 
 
-def stats(session: Session, id: Id) -> None:
+def stats(
+    session: Session,
+    id: Id,
+    version: Version = None,
+    tag: Tag = None,
+    branch: Branch = None,
+    as_of: AsOf = None,
+) -> None:
     """Show the size of a table: rows, bytes, fragments, indices."""
+    is_latest = version is None and tag is None and as_of is None
     with session.connect() as namespace:
-        found = namespace.table(list(session.identifier(id))).stats()
+        table = chosen(session, namespace, id, version=version, tag=tag, branch=branch, as_of=as_of)
+        found = table.stats() if is_latest else _stats_of_version(table)
     if session.output.as_json:
         session.output.document(found.to_dict())
         return
@@ -234,45 +264,158 @@ def versions(
             request["page_token"] = page.page_token
             page = namespace.list_table_versions({**request, "branch": branch})
             found += page.versions
+        rows = _described(namespace.table(list(identifier), branch=branch), branch, found[:limit])
     if session.output.as_json:
-        listed = [version.to_dict() for version in found[:limit]]
-        session.output.document({"id": list(identifier), "versions": listed})
+        session.output.document({"id": list(identifier), "versions": rows})
         return
     session.output.table(
-        ("Version", "Committed"),
-        [(str(each.version), _moment(each.timestamp_millis)) for each in found[:limit]],
+        ("Version", "Committed", "Operation", "Rows", "Added", "Removed", "Tags"),
+        [
+            (
+                str(row["version"]),
+                row["committed"] or "",
+                row["operation"] or "",
+                *(_number(row[key]) for key in ("rows", "rows_added", "rows_removed")),
+                ", ".join(row["tags"] or ()),
+            )
+            for row in rows
+        ],
     )
+
+
+def _described(
+    table: Table, branch: str | None, versions: list[TableVersion]
+) -> list[dict[str, Any]]:
+    """Return the protocol's fields of versions, and those of their manifests and transactions.
+
+    A server returns only the former; the others are then null.
+    """
+    from ...tables.history import summaries
+
+    dataset = dataset_of(table) if versions else None
+    found = {} if dataset is None else summaries(dataset, [each.version for each in versions])
+    tags = _tags(table, branch)
+    rows = []
+    for each in versions:
+        summary = found.get(each.version)
+        rows.append(
+            {
+                **each.to_dict(),
+                "committed": _moment(each.timestamp_millis)
+                if summary is None
+                else summary.committed.isoformat(" "),
+                "operation": summary and summary.operation,
+                "rows": summary and summary.rows,
+                "rows_added": summary and summary.added,
+                "rows_removed": summary and summary.removed,
+                "tags": None if tags is None else tags.get(each.version, []),
+            }
+        )
+    return rows
+
+
+def _tags(table: Table, branch: str | None) -> dict[int, list[str]] | None:
+    """Return the tags on a branch by version, or None if the catalog does not list tags."""
+    found: dict[int, list[str]] = {}
+    try:
+        listed = table.tags.list()
+    except UnsupportedError:
+        return None
+    for name, tag in sorted(listed.items()):
+        if (tag.branch or MAIN) == (branch or MAIN):
+            found.setdefault(tag.version, []).append(name)
+    return found
+
+
+def _number(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
+def _stats_of_version(table: Table) -> GetTableStatsResponse:
+    """Return the statistics of a version, which the protocol has only for the latest."""
+    from ...tables.stats import table_stats
+
+    dataset = dataset_of(table)
+    if dataset is None:
+        raise UnsupportedError(
+            f"stats {table}: a server reports only the latest version; omit --version, --tag and "
+            "--as-of, or use lance-ns describe for the rows and fragments of a version"
+        )
+    return table_stats(dataset)
 
 
 def diff(
     session: Session,
     id: Id,
-    old: Annotated[str, typer.Argument(metavar="OLD", help="Version number or tag.")],
+    old: Annotated[
+        str | None,
+        typer.Argument(metavar="[OLD]", help="Version number or tag; required without --as-of."),
+    ] = None,
     new: Annotated[
         str | None,
         typer.Argument(
             metavar="[NEW]", help="Another version number or tag; defaults to the latest."
         ),
     ] = None,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Also show the removed, added and changed rows.")
+    ] = False,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key",
+            metavar="NAMES",
+            help="With --rows: match rows by these columns, separated by commas; defaults to the "
+            "stable row ids, or to all values if the table has none.",
+        ),
+    ] = None,
+    select: Select = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            "-n",
+            metavar="NUMBER",
+            min=0,
+            help="With --rows: maximum number of rows of each kind; defaults to 10.",
+        ),
+    ] = None,
+    branch: Branch = None,
+    as_of: AsOf = None,
 ) -> None:
-    """Compare two versions of a table: columns and row counts."""
+    """Compare two versions of a table: columns and row counts, and rows with --rows.
+
+    --as-of selects the old version, instead of OLD.
+    """
+    if (old is None) == (as_of is None):
+        raise UsageError("diff: pass either the OLD version or --as-of")
+    if not rows and not (key is None and select is None and limit is None):
+        raise UsageError("--key, --select and --limit apply only to --rows")
     with session.connect() as namespace:
-        identifier = list(session.identifier(id))
-        before, after = namespace.table(identifier), namespace.table(identifier)
-        before.checkout(_version(old))
-        if new is not None:
-            after.checkout(_version(new))
+        before = chosen(session, namespace, id, branch=branch, as_of=as_of)
+        after = chosen(session, namespace, id, branch=branch)
+        if old is not None:
+            before.checkout(_version(old))
+        # Both comparisons use the same version, even if another writer commits concurrently.
+        after.checkout(after.version if new is None else _version(new))
         was, now = (dict(_types(each)) for each in (before, after))
-        rows = before.count_rows(), after.count_rows()
+        counts = before.count_rows(), after.count_rows()
+        changed = None
+        if rows:
+            most = 10 if limit is None else limit
+            names = _names(select) if select is not None else None
+            changed = row_diff(before, after, key=_names(key or ""), select=names, limit=most)
     changes: list[dict[str, Any]] = [
         {"column": name, "old": was.get(name), "new": now.get(name)}
         for name in dict.fromkeys([*was, *now])
         if was.get(name) != now.get(name)
     ]
     if session.output.as_json:
-        session.output.document({"rows": {"old": rows[0], "new": rows[1]}, "columns": changes})
+        document = {"rows": {"old": counts[0], "new": counts[1]}, "columns": changes}
+        document |= {} if changed is None else {"changes": _document(changed)}
+        session.output.document(document)
         return
-    session.output.line(f"rows  {rows[0]:,} -> {rows[1]:,} ({rows[1] - rows[0]:+,})")
+    session.output.line(f"rows  {counts[0]:,} -> {counts[1]:,} ({counts[1] - counts[0]:+,})")
     for each in changes:
         if each["old"] is None:
             session.output.line(Styled("+ ", "green"), each["column"], "  ", each["new"])
@@ -282,6 +425,49 @@ def diff(
             session.output.line("~ ", each["column"], f"  {each['old']} -> {each['new']}")
     if not changes:
         session.output.line("the columns are the same")
+    if changed is not None:
+        _write_changes(session, changed)
+
+
+def _document(found: RowDiff) -> dict[str, Any]:
+    return {
+        "matched_by": found.by,
+        **found.counts,
+        "rows": [
+            {"change": each.kind, "old": _json(each.old), "new": _json(each.new)}
+            for each in found.changes
+        ],
+    }
+
+
+def _write_changes(session: Session, found: RowDiff) -> None:
+    output = session.output
+    counts = ", ".join(f"{number:,} {kind}" for kind, number in found.counts.items())
+    output.line(f"rows matched by {found.by}: {counts}")
+    if not found.changes:
+        return
+    marks = {"removed": Styled("-", "red"), "added": Styled("+", "green"), "changed": "~"}
+    names = list(found.changes[0].new or found.changes[0].old or ())
+    output.table(
+        ("", *names),
+        [
+            (marks[each.kind], *(_change_cell(each, name) for name in names))
+            for each in found.changes
+        ],
+        nowrap=1 + len(names),
+    )
+    if hidden := sum(found.counts.values()) - len(found.changes):
+        output.line(Styled(f"{hidden:,} more; --limit sets how many are shown", "dim"))
+
+
+def _change_cell(change: Change, name: str) -> Cell:
+    old, new = (None if row is None else _cell(row[name]) for row in (change.old, change.new))
+    if old is None or new is None or old == new:
+        found = old if new is None else new
+        assert found is not None
+        return found
+    before, after = (each.text if isinstance(each, Styled) else each for each in (old, new))
+    return f"{before} -> {after}"
 
 
 class FileFormat(StrEnum):
@@ -307,6 +493,7 @@ def export(
     version: Version = None,
     tag: Tag = None,
     branch: Branch = None,
+    as_of: AsOf = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an existing file.")
     ] = False,
@@ -317,7 +504,7 @@ def export(
     if path.exists() and not overwrite:
         raise UsageError(f"{file} already exists: pass --overwrite, or use another name")
     with session.connect() as namespace:
-        table = _chosen(session, namespace, id, version, tag, branch)
+        table = chosen(session, namespace, id, version=version, tag=tag, branch=branch, as_of=as_of)
         total = table.count_rows(where)
         search = _selected(table.search() if where is None else table.search().where(where), select)
         written = 0
@@ -346,27 +533,14 @@ def _local_file(address: str) -> Path:
     return Path(path) if is_uri(address) else Path(address).expanduser()
 
 
-def _chosen(
-    session: Session,
-    namespace: Any,
-    id: str,
-    version: int | None,
-    tag: str | None,
-    branch: str | None,
-) -> Table:
-    if version is not None and tag is not None:
-        raise UsageError("--version and --tag are mutually exclusive")
-    identifier = list(session.identifier(id))
-    table: Table = namespace.table(identifier, branch=branch, version=version)
-    if tag is not None:
-        table.checkout(tag)
-    return table
-
-
 def _selected(search: Search, columns: str | None) -> Search:
     if columns is None:
         return search
-    return search.select([name.strip() for name in columns.split(",")])
+    return search.select(_names(columns))
+
+
+def _names(columns: str) -> list[str]:
+    return [name.strip() for name in columns.split(",") if name.strip()]
 
 
 def _version(text: str) -> int | str:
@@ -386,7 +560,7 @@ def _moment(milliseconds: int | None) -> str:
 
     if milliseconds is None:
         return ""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(" ", "seconds")
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(" ")
 
 
 def write_rows(

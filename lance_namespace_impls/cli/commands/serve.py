@@ -339,8 +339,8 @@ def token(
     The entry for the token file is written to standard output. The token itself is written to
     standard error, and is not stored anywhere.
     """
-    with needs("token", "server"):
-        from ...server import new_token
+    from ...core.tokens import new_token
+
     expires = None
     if days is not None:
         now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)

@@ -16,6 +16,7 @@ from lance_namespace_client.errors import (
 
 from ..failures import needs
 from ..session import Session
+from ..versions import AsOf, only_one, version_at
 from .read import Arrow, Csv, write_rows
 
 if TYPE_CHECKING:
@@ -62,15 +63,17 @@ def sql(
     ],
     as_csv: Csv = False,
     arrow: Arrow = None,
+    as_of: AsOf = None,
 ) -> None:
     """Query the tables of the catalog with read-only SQL."""
     with needs("sql", "duckdb"):
         import duckdb
+    only_one(None, None, as_of)
     with session.connect() as namespace, duckdb.connect(":memory:") as engine:
         try:
             for number, path in enumerate(_tables(engine, statement)):
                 identifier = _identifier(session, path)
-                _offer(engine, f"_rows_{number}", path, _rows(namespace, identifier))
+                _offer(engine, f"_rows_{number}", path, _rows(namespace, identifier, as_of))
             for name, value in CLOSED.items():
                 engine.execute(f"SET {name} = '{value}'")
             write_rows(session, engine.sql(statement).to_arrow_reader(10_000), as_csv, arrow)
@@ -125,17 +128,20 @@ def _identifier(session: Session, path: list[str]) -> Identifier:
     return session.identifier(path[0]) if len(path) == 1 else tuple(path)
 
 
-def _rows(namespace: Namespace, identifier: Identifier) -> Any:
+def _rows(namespace: Namespace, identifier: Identifier, as_of: str | None) -> Any:
     """Return an object from which DuckDB reads only the columns and rows of a table that it needs.
 
     If only the server can access the table's files, all rows are requested.
     """
+    table = namespace.table(identifier)
+    if as_of is not None:
+        table.checkout(version_at(table, as_of))
     try:
-        return namespace.open_table(identifier)
+        return table.to_lance()
     except LanceNamespaceError as error:
         if namespace.config.impl != "rest" or error.code not in ELSEWHERE:
             raise
-    return namespace.table(identifier).search().to_arrow()
+    return table.search().to_arrow()
 
 
 def _offer(engine: DuckDBPyConnection, name: str, path: list[str], rows: Any) -> None:

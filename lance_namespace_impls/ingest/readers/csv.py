@@ -44,7 +44,7 @@ _LINE_ENDS = b"\r\n"
 MAX_NANOSECONDS = 2**63 // 10**9 - 1
 """Maximum distance from 1970 in seconds that fits into 64-bit nanoseconds."""
 LONGEST_TYPED = 1000
-"""Maximum length in bytes of a text that may have another type, such as a number."""
+"""Maximum length in bytes of a text value that may have another type, such as a number."""
 _CARRIERS = {
     pa.float16(): pa.float32(),
     pa.string_view(): pa.large_string(),

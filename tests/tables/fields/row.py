@@ -22,7 +22,7 @@ ROWS = pa.table({"x": [1, 2, 3], "s": ["a", "b", "c"]})
 
 
 class Code(NamedTuple):
-    """An error: its code, and a text that its message must contain."""
+    """An error: its code, and a string that its message must contain."""
 
     code: int
     says: str = ""

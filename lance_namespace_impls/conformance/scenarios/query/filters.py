@@ -145,7 +145,7 @@ EXPRESSIONS: dict[str, tuple[str, str, Callable[[Row], Any]]] = {
     "another column": ("score", "id", lambda r: float(r["id"])),
     "a text with a quote": ("name", "'it''s'", lambda r: "it's"),
     "an empty text": ("name", "''", lambda r: ""),
-    "a text in upper case": ("name", "upper(name)", lambda r: r["name"] and r["name"].upper()),
+    "text in upper case": ("name", "upper(name)", lambda r: r["name"] and r["name"].upper()),
 }  # fmt: skip
 
 

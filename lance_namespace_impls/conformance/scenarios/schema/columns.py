@@ -392,7 +392,7 @@ _WRONG: tuple[tuple[str, str, Any, list[tuple[int, Any]]], ...] = (
 
 
 @check("LN-COLUMN-060",
-       "An invalid change of columns fails with the specified code and changes nothing.", _ALTER,
+       "An invalid column change fails with the specified code and changes nothing.", _ALTER,
        *_NEEDED, capabilities=_TABLES)  # fmt: skip
 def wrong_changes(lab: Lab) -> None:
     rows = {"id": [1, 2**40], "name": ["a", None], "s": [{"u": 1, "v": "x"}] * 2}
