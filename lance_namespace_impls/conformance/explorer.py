@@ -1,14 +1,16 @@
 """Random sequences of calls, guided by coverage, against the oracle.
 
 Each step of a sequence is the least covered of a few random moves. Coverage is counted per kind of
-call: the operation, the classes of its fields, the result that the oracle expects and the last
-change of the object. So a run covers pairs of a change and a later call that random choice rarely
-hits.
+call: pairs of the class of a field with that of another field, the result that the oracle expects,
+the state of the table or its last change. So a run covers pairs of a change and a later call that
+random choice rarely hits.
 """
 
 from __future__ import annotations
 
+import math
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,26 +24,59 @@ from .exchange import Step
 from .lab import Failed, Lab, NotReached, Skipped
 from .oracle import Call, Outcome, Refused
 from .player import KINDS, LISTINGS, NAMES, Move, Player
-from .pools import DELIMITERS, FAMILIES, VALUES, is_plain
+from .pools import DELIMITERS, FAMILIES, NESTED, VALUES, is_plain
 
 __all__ = ["explore", "kind_of", "shrink"]
 
-MOVES = 30
-CANDIDATES = 8
-_KINDS = sorted(set(KINDS))
+MOVES = 40
+CANDIDATES = 12
+REFUSED_WEIGHT = 0.6
+"""Weight of moves that must fail: they change nothing that later moves could meet."""
+FEW_KINDS = 20
+"""Number of kinds of moves that a sequence is drawn from, besides `ALWAYS`."""
+ALWAYS = ("create", "make", "InsertIntoTable", "QueryTable")
 Kind = tuple[Any, ...]
 
 
-def kind_of(player: Player, call: Call, outcome: Outcome) -> Kind:
-    """Return the kind of a call: calls of one kind are expected to find the same faults."""
-    expected = tuple(sorted(outcome.codes)) if isinstance(outcome, Refused) else "granted"
+def kind_of(player: Player, call: Call, outcome: Outcome) -> frozenset[Kind]:
+    """Return the kinds of a call: its pairs of operation, field, expected result and last change.
+
+    Pairs, not products: few calls then reach most kinds.
+    """
+    if not call.request.get("id"):
+        return frozenset({(call.operation, "root")})
+    codes = tuple(sorted(outcome.codes)) if isinstance(outcome, Refused) else "granted"
     identifier = tuple(call.request["id"])
-    fields = {key: value for key, value in call.request.items() if key != "id"}
-    classes = tuple(sorted((key, _class(key, value)) for key, value in fields.items()))
-    tables = player.tree.tables
-    siblings = sum(other[:-1] == identifier[:-1] and other != identifier for other in tables)
-    name = (player.family, player.short_name(identifier), siblings) if siblings else ()
-    return call.operation, classes, expected, name, player.changed.get(identifier)
+    change = player.changed.get(identifier)
+    siblings = sum(
+        other[:-1] == identifier[:-1] and other != identifier for other in player.tree.tables
+    )
+    name = player.family, player.short_name(identifier), siblings > 0
+    classes = [(key, _class(key, value)) for key, value in call.request.items() if key != "id"]
+    if call.rows is not None:
+        rows = len(call.rows)
+        parts = call.rows.batch_rows is not None and call.rows.batch_rows < rows
+        classes += [
+            ("columns of rows", tuple(call.rows.columns)),
+            ("rows", (min(rows, 20), parts, call.rows.fault)),
+        ]
+    dataset = player.tree.dataset_of(identifier)
+    state: Kind = ("no data",)
+    if dataset is not None:
+        state = (bool(dataset.tags), len(dataset.branches), bool(dataset.main.head.indices))
+    elif identifier not in player.tree.tables:
+        state = (identifier in player.tree.namespaces,)
+    operation = call.operation
+    kinds: set[Kind] = {
+        (operation, codes, change), (operation, codes, state), (operation, name, codes == "granted"),
+    }  # fmt: skip
+    for number, first in enumerate(classes):
+        kinds |= {(operation, first, codes), (operation, first, change), (operation, first, state)}
+        kinds |= {(operation, first, second) for second in classes[number + 1 :]}
+    return frozenset(kinds)
+
+
+_WORD = re.compile(r"\b[A-Z]+\b|<>|<=|>=|[<>=]")
 
 
 def _class(key: str, value: Any) -> Any:
@@ -49,11 +84,22 @@ def _class(key: str, value: Any) -> Any:
         case (("mode" | "behavior" | "index_type"), str()):
             return value.replace("_", "").lower()
         case (("properties" | "set_properties"), Mapping()):
-            return tuple(VALUES.index(text) if text in VALUES else -1 for text in value.values())
+            first_two = list(value.values())[:2]
+            return tuple(VALUES.index(text) if text in VALUES else -1 for text in first_two)
+        case (("predicate" | "filter"), str()):
+            return tuple(_WORD.findall(value))
         case "columns", list():  # names that differ only in case
             return tuple(name for name in value if name.lower() in ("b", "name"))
         case "new_table_name", str():
             return is_plain(value)
+        case _, bool():
+            return value
+        case (("version" | "limit" | "k" | "offset"), int()):
+            return max(-1, min(value, 4)) if value < 900 else value
+        case _, Mapping():
+            return tuple(sorted(value))
+        case _, list():
+            return min(len(value), 3)
     return value is not None
 
 
@@ -65,6 +111,8 @@ class _Explorer:
     chance: random.Random
     seen: Counter[Kind] = field(factory=Counter)
     """Number of calls of each kind."""
+    kinds: list[str] = field(factory=list)
+    """Kinds of the moves of the current sequence, each as often as its weight."""
     moves: list[Move] = field(factory=list)
     """Moves of the current sequence."""
 
@@ -78,7 +126,14 @@ class _Explorer:
         self.moves = []
         family, delimiter = self.chance.choice(tuple(FAMILIES)), self.chance.choice(DELIMITERS)
         self._play(player, Move("names", family, delimiter))
-        names = self.chance.choice((NAMES, NAMES[:1], NAMES[:2]))
+        nested = NESTED if self.lab.shape.namespace_parent is not None else ()
+        names = self.chance.choice((NAMES, NAMES[:1], NAMES[:2], (*NAMES[:2], *nested)))
+        # Few kinds of moves per sequence: they meet on the same objects more often.
+        few = self.chance.sample(sorted(set(KINDS)), FEW_KINDS)
+        self.kinds = [kind for kind in KINDS if kind in (*few, *ALWAYS)]
+        if self.chance.randrange(5):  # most calls need a table and a namespace
+            self._play(player, Move("make", "a", number=self.chance.randrange(100_000)))
+            self._play(player, Move("create", names[0], number=self.chance.randrange(100_000)))
         for _ in range(MOVES):
             self._play(player, self._next(player, names))
         player.sweep()
@@ -88,29 +143,37 @@ class _Explorer:
         player.make(move)
 
     def _next(self, player: Player, names: Sequence[str]) -> Move:
-        """Return the least covered of a few random moves; if there is none, create a table."""
-        found: list[tuple[int, Kind, Move]] = []
+        """Return the random move with the most kinds that are rare; if none, create a table."""
+        found: list[tuple[float, frozenset[Kind], Move]] = []
         for _ in range(CANDIDATES):
             move = Move(
-                self.chance.choice(_KINDS),
+                self.chance.choice(self.kinds),
                 self.chance.choice(names),
-                self.chance.choice(NAMES),
-                self.chance.randrange(999),
+                self.chance.choice(names),
+                self.chance.randrange(100_000),
             )
-            kind = self._kind(player, move)
-            if kind is not None:
-                found.append((self.seen[kind], kind, move))
+            kinds, granted = self._kinds(player, move)
+            if kinds:
+                # The sum is exact: it must not depend on the order of a set, which is random.
+                rarity = math.fsum((1 + self.seen[kind]) ** -2 for kind in kinds)
+                rarity /= len(kinds) ** 0.5
+                found.append((rarity * (1 if granted else REFUSED_WEIGHT), kinds, move))
         if not found:
-            return Move("create", names[0], number=self.chance.randrange(999))
-        _, kind, move = min(found, key=lambda each: each[0])
-        self.seen[kind] += 1
+            return Move("create", names[0], number=self.chance.randrange(100_000))
+        _, kinds, move = max(found, key=lambda each: each[0])
+        self.seen.update(kinds)
         return move
 
-    def _kind(self, player: Player, move: Move) -> Kind | None:
+    def _kinds(self, player: Player, move: Move) -> tuple[frozenset[Kind], bool]:
+        """Return the kinds of a move, none if it is impossible, and whether it should succeed."""
         if move.kind in LISTINGS:
-            return move.kind, move.number % 3, tuple(player.changed.values())[-1:]
+            last = list(player.changed.values())[-1:]
+            return frozenset({(move.kind, move.number % 5, *last)}), True
         call = player.draw(move)
-        return None if call is None else kind_of(player, call, player.tree.expect(call))
+        if call is None:
+            return frozenset(), False
+        outcome = player.tree.expect(call)
+        return kind_of(player, call, outcome), not isinstance(outcome, Refused)
 
 
 def explore(lab: Lab, seed: int, sequences: int) -> None:

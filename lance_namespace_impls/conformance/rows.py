@@ -7,7 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["PEOPLE", "numbers", "people", "plain", "stream"]
+__all__ = ["END", "PEOPLE", "numbers", "people", "plain", "stream"]
+
+END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+"""Last bytes of an Arrow IPC stream, after its last message."""
 
 
 def stream(table: pa.Table, *, batch_rows: int | None = None, **options: Any) -> bytes:

@@ -38,8 +38,8 @@ __all__ = [
 SHORTENING_SECONDS = 15.0
 """Time limit for shortening a failure's script; below, the one after the run's time limit."""
 LEAST_SHORTENING_SECONDS = 3.0
-COMPLETE_CALLS = 22_600
-"""Calls that a server with all operations receives in a complete run; a test measures it."""
+COMPLETE_CALLS = 26_500
+"""Calls that a server with all operations receives in a complete run."""
 LEAST_SECONDS = 120.0
 """Shortest default time limit in seconds."""
 CLEANED_AT_ONCE = 16

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
+import pyarrow as pa
 import pytest
 
 from lance_namespace_impls.conformance.exchange import Reply
 from lance_namespace_impls.conformance.http_target import HttpTarget
+from lance_namespace_impls.conformance.oracle import Call, Rows, value_of
+from lance_namespace_impls.conformance.player import step_of
+from lance_namespace_impls.conformance.pools import COLUMNS
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.runner import Options, run
 from lance_namespace_impls.server import serving
@@ -61,6 +67,17 @@ def test_a_server_that_ignores_the_delimiter_for_body_identifiers_is_caught(tmp_
         target.close()
     (found,) = outcome.failed()
     assert "differs from that of the route" in found.got
+
+
+@pytest.mark.parametrize("columns", COLUMNS, ids=",".join)
+def test_truncated_rows_end_within_a_message(columns):
+    """A stream that ends between two messages is complete for some readers."""
+    for count, batch_rows in itertools.product((0, 1, 2, 5, 13), (None, 1, 2)):
+        values = {name: tuple(value_of(name, n) for n in range(count)) for name in columns}
+        rows = Rows(values, "truncated", batch_rows=batch_rows)
+        step = step_of(Call("CreateTable", {"id": ["t"]}, rows))
+        with pytest.raises((pa.ArrowInvalid, OSError)):
+            pa.ipc.open_stream(step.data).read_all()
 
 
 def test_a_script_creates_the_table_that_checks_share(tmp_path):

@@ -26,7 +26,7 @@ def answer(**fields: Any) -> Any:
     absent = dict.fromkeys(
         ("properties", "page_token", "storage_options", "managed_versioning", "table_uri", "schema",
          "stats", "is_only_declared", "version", "table", "namespace", "location", "id",
-         "num_inserted_rows", "timestamp_millis")
+         "num_inserted_rows", "timestamp_millis", "branch", "metadata", "fields")
     )  # fmt: skip
     return SimpleNamespace(**{**absent, **fields})
 
@@ -75,15 +75,29 @@ def found(*rows: tuple[Any, ...], columns: tuple[str, ...] = ("id", "name", "sco
     return pa.table({name: [row[n] for row in rows] for n, name in enumerate(columns)})
 
 
+def stats(rows: int, fragments: int, least: int, most: int) -> Any:
+    lengths = answer(min=least, max=most)
+    of_fragments = answer(num_fragments=fragments, lengths=lengths)
+    return answer(num_rows=rows, num_indices=1, total_bytes=9, fragment_stats=of_fragments)
+
+
 def index(**more: Any) -> Any:
     return answer(indexes=[answer(**{"index_name": "by_id", "columns": ["id"], **more})])
 
 
+def columns(**types: str) -> list[Any]:
+    return [
+        answer(name=name, nullable=True, type=answer(type=type)) for name, type in types.items()
+    ]
+
+
 DESCRIBED = {"table": "t", "namespace": ["n"], "managed_versioning": False}
 DETAILS = {
-    "version": 3, "stats": answer(), "is_only_declared": False,
-    "schema": answer(fields=[answer(name=name) for name in ("id", "name", "score")]),
+    "version": 3, "stats": answer(num_fragments=2, num_deleted_rows=0), "is_only_declared": False,
+    "schema": answer(fields=columns(id="int64", name="string", score="float64")),
 }  # fmt: skip
+
+OLD = {**DETAILS, "version": 1, "stats": answer(num_fragments=1, num_deleted_rows=0)}
 
 # operation, request, right answer, wrong answers
 GRANTED: list[tuple[str, dict[str, Any], Any, list[Any]]] = [
@@ -124,7 +138,14 @@ GRANTED: list[tuple[str, dict[str, Any], Any, list[Any]]] = [
      [table("n", "t", **DESCRIBED, **DETAILS)]
      + [table("n", "t", **DESCRIBED, **{**DETAILS, key: wrong}, table_uri="memory://t")
         for key, wrong in (("version", 2), ("stats", None), ("schema", None),
-                           ("schema", answer(fields=[answer(name="id")])), ("is_only_declared", True))]),
+                           ("schema", answer(fields=columns(id="int64"))),
+                           ("schema", answer(fields=columns(id="int32", name="string", score="float64"))),
+                           ("stats", answer(num_fragments=1, num_deleted_rows=0)),
+                           ("is_only_declared", True))]),
+    ("DescribeTable", {**T, "load_detailed_metadata": True, "tag": "old"},
+     table("n", "t", **DESCRIBED, **OLD),
+     [table("n", "t", **DESCRIBED, **{**OLD, "version": 3}),
+      table("n", "t", **DESCRIBED, **{**OLD, "stats": DETAILS["stats"]})]),
     ("DescribeTable", {"id": ["d"], "check_declared": True},
      table("d", table="d", namespace=[], managed_versioning=False, is_only_declared=True),
      [table("d", table="d", namespace=[], managed_versioning=False, is_only_declared=False),
@@ -156,12 +177,32 @@ GRANTED: list[tuple[str, dict[str, Any], Any, list[Any]]] = [
     ("CountTableRows", {**T, "version": 1}, answer(count=3), [answer(count=4)]),
     ("CountTableRows", {**T, "predicate": "score > 1"}, answer(count=2), [answer(count=3), answer(count=4)]),
     ("CountTableRows", {**T, "branch": "b"}, answer(count=4), [answer(count=3)]),
-    ("QueryTable", T, found(*reversed(FOUR)),
-     [found(*FOUR[:3]), found(*FOUR, FOUR[0]), found(*FOUR[:3], (4, "x", 2.0)),
+    ("QueryTable", T, found(*FOUR),
+     [found(*FOUR[:3]), found(*reversed(FOUR)), found(*FOUR, FOUR[0]), found(*FOUR[:3], (4, "x", 2.0)),
       found(*FOUR).drop_columns(["score"])]),
     ("QueryTable", {**T, "version": 1}, found(*FOUR[:3]), [found(*FOUR)]),
     ("QueryTable", {**T, "filter": "id = 2", "columns": {"column_names": ["name"]}},
      found(("b",), columns=("name",)), [found(("a",), columns=("name",)), found(FOUR[1])]),
+    ("QueryTable", {**T, "k": 2, "offset": 1}, found(*FOUR[1:3]), [found(*FOUR[:2]), found(*FOUR[1:])]),
+    ("QueryTable", {**T, "filter": "name IN ('a', 'c') OR score IS NULL"}, found(FOUR[0], FOUR[2]),
+     [found(*FOUR), found(FOUR[0])]),
+    ("QueryTable", {**T, "columns": {"column_aliases": {"x": "id"}}},
+     found(*[(row[0],) for row in FOUR], columns=("x",)), [found(*FOUR), found((1,), columns=("x",))]),
+    ("GetTableStats", T, stats(4, 2, 1, 3), [stats(3, 2, 1, 3), stats(4, 1, 1, 3), stats(4, 2, 2, 2)]),
+    ("DescribeTableIndexStats", {**T, "index_name": "by_id"},
+     answer(num_indexed_rows=4, num_unindexed_rows=0, index_type="BTree"),
+     [answer(num_indexed_rows=3, num_unindexed_rows=0, index_type="BTREE"),
+      answer(num_indexed_rows=4, num_unindexed_rows=0, index_type="BITMAP")]),
+    ("ExplainTableQueryPlan", {**T, "query": {"vector": None, "k": 1}}, answer(plan="scan"),
+     [answer(plan=" ")]),
+    ("BatchDeleteTableVersions", {**T, "ranges": [{"start_version": 1, "end_version": 2}]},
+     answer(deleted_count=1), [answer(deleted_count=0), answer(deleted_count=2)]),
+    ("UpdateTableSchemaMetadata", {**T, "metadata": {"kit.a": "1"}},
+     answer(metadata={"kit.a": "1", "b": "2"}),
+     [answer(metadata={}), answer(metadata={"kit.a": "2"}), answer(metadata={"kit.a": "1", "kit.b": "2"})]),
+    ("UpdateFieldMetadata", {**T, "updates": [{"path": "id", "metadata": {"kit.a": "1"}}]},
+     answer(version=4, fields={"id": {"kit.a": "1"}}),
+     [answer(version=4, fields={"id": {}}), answer(version=2, fields={"id": {"kit.a": "1"}})]),
     ("ListTableVersions", T, answer(versions=[answer(version=n) for n in (3, 2, 1)]),
      [answer(versions=[answer(version=n) for n in wrong]) for wrong in ((1, 2), (1, 2, 3, 4), (1, 2, 3, 3))]),
     ("DescribeTableVersion", T, answer(version=answer(version=3)), [answer(version=answer(version=2))]),
@@ -170,8 +211,10 @@ GRANTED: list[tuple[str, dict[str, Any], Any, list[Any]]] = [
     ("GetTableTagVersion", {**T, "tag": "old"}, answer(version=1), [answer(version=2)]),
     ("ListTableTags", T, answer(tags={"old": answer(version=1)}),
      [answer(tags={}), answer(tags={"old": answer(version=2)})]),
-    ("ListTableBranches", T, answer(branches={"b": None, "main": None}),
-     [answer(branches={"main": None}), answer(branches={"b": None, "c": None})]),
+    ("ListTableBranches", T,
+     answer(branches={"b": answer(parent_version=2, parent_branch=None), "main": None}),
+     [answer(branches={"main": None}), answer(branches={"b": None, "c": None}),
+      answer(branches={"b": answer(parent_version=1, parent_branch=None)})]),
     ("ListTableIndices", T, index(), [index(index_name="x"), index(columns=["name"]), answer(indexes=[])]),
     ("DropTable", T, table("n", "t", id=["n", "t"]), [table("n", "t", id=["t"]), table("x", id=["n", "t"])]),
     ("DeregisterTable", T, table("n", "t", id=["n", "t"]), [table("n", "t", id=["t"])]),
@@ -229,6 +272,16 @@ REFUSED: list[tuple[str, dict[str, Any], set[int]]] = [
     ("CountTableRows", {"id": ["d"], "version": 1}, {19, 11}),
     ("QueryTable", {**T, "columns": {"column_names": ["x"]}}, {12}),
     ("QueryTable", {**T, "branch": "x"}, {22}),
+    ("QueryTable", {**T, "filter": "id >>> (("}, {13}),
+    ("QueryTable", {**T, "filter": "nothing = 1"}, {12, 13}),
+    ("DeleteFromTable", {**T, "predicate": ""}, {13}),
+    ("MergeInsertIntoTable", T, {13}),
+    ("DescribeTable", {**T, "tag": "new"}, {4, 8, 11}),
+    ("GetTableStats", {"id": ["x"]}, {4}),
+    ("ExplainTableQueryPlan", {**T, "query": {"vector": None, "k": 1, "version": 9}}, {4, 11}),
+    ("DescribeTableIndexStats", {**T, "index_name": "x"}, {6}),
+    ("UpdateFieldMetadata", {**T, "updates": [{"path": "x", "metadata": {}}]}, {12}),
+    ("RestoreTable", {**T, "version": 0}, {11, 13}),
     ("DescribeTableVersion", {**T, "version": 9}, {11}),
     ("RestoreTable", {**T, "version": 9}, {11}),
     ("CreateTableTag", {**T, "tag": "old", "version": 1}, {9}),
@@ -271,6 +324,12 @@ EFFECTS: list[tuple[str, dict[str, Any], Any, list[tuple[str, dict[str, Any], An
     ("DeleteFromTable", {**T, "predicate": "id = 1"}, answer(version=4),
      [("QueryTable", T, found(*FOUR[1:])),
       ("ListTableVersions", T, answer(versions=[answer(version=n) for n in (1, 2, 3, 4)]))]),
+    ("UpdateFieldMetadata", {**T, "updates": [{"path": "id", "metadata": {"kit.a": "1"}}]}, answer(version=4),
+     [("UpdateFieldMetadata", {**T, "updates": [{"path": "id", "metadata": {"kit.b": "2"}}]},
+       answer(version=5, fields={"id": {"kit.a": "1", "kit.b": "2"}}))]),
+    ("BatchDeleteTableVersions", {**T, "ranges": [{"start_version": 1, "end_version": 2}]},
+     answer(deleted_count=1),
+     [("ListTableVersions", T, answer(versions=[answer(version=n) for n in (2, 3)]))]),
     ("UpdateTableTag", {**T, "tag": "old", "version": 2}, answer(),
      [("GetTableTagVersion", {**T, "tag": "old"}, answer(version=2))]),
     ("DeleteTableTag", {**T, "tag": "old"}, answer(), [("ListTableTags", T, answer(tags={}))]),
@@ -280,8 +339,8 @@ EFFECTS: list[tuple[str, dict[str, Any], Any, list[tuple[str, dict[str, Any], An
     ("DropTableIndex", {**T, "index_name": "by_id"}, answer(), [("ListTableIndices", T, answer(indexes=[]))]),
     ("AlterTableDropColumns", {**T, "columns": ["score"]}, answer(version=4),
      [("QueryTable", T, found(*[row[:2] for row in FOUR], columns=("id", "name")))]),
-    ("AlterTableAlterColumns", {**T, "alterations": [{"path": "name", "rename": "label"}]}, answer(version=4),
-     [("QueryTable", T, found(*FOUR, columns=("id", "label", "score")))]),
+    ("AlterTableAlterColumns", {**T, "alterations": [{"path": "name", "rename": "name1"}]}, answer(version=4),
+     [("QueryTable", T, found(*FOUR, columns=("id", "name1", "score")))]),
     ("RenameTable", {**T, "new_table_name": "u", "new_namespace_id": []}, answer(),
      [("ListTables", {"id": ["n"]}, answer(tables=[])),
       ("ListTables", {"id": []}, answer(tables=["d", "u"]))]),

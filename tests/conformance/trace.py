@@ -1,20 +1,24 @@
 """Records the calls of each check on a correct target, to run a fault only on checks it affects.
 
 ``python -m tests.conformance.trace [--workers N] [--match TEXT] [--out FILE]`` runs every fault and
-prints those that no check catches.
+prints those that no check catches. With ``--explorer CALLS``, it runs only random sequences on every
+wrong namespace, handwritten and generated, and prints which are caught and after how many calls.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import itertools
 import multiprocessing
 import pickle
 import random
+import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +28,8 @@ from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
 from lance_namespace_impls.conformance import lab as lab_module
 from lance_namespace_impls.conformance.exchange import Reply, Step
-from lance_namespace_impls.conformance.lab import Lab, Target
+from lance_namespace_impls.conformance.explorer import explore
+from lance_namespace_impls.conformance.lab import Failed, Lab, Target
 from lance_namespace_impls.conformance.ledger import MARK
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import CHECKS, Result
@@ -210,6 +215,7 @@ def _changes(target: WrongTarget, step: Step, reply: Reply) -> bool:
         ArithmeticError,
         AttributeError,
         LookupError,
+        NotImplementedError,
         OSError,
         TypeError,
         ValueError,
@@ -261,6 +267,215 @@ def verdict(fault: Fault, checks: dict[str, list[str]]) -> tuple[str, str]:
     return ("missed", f"{asked} checks") if asked else ("not shown", "")
 
 
+# --- the explorer alone
+
+
+@frozen
+class Explored:
+    """How the explorer alone fares with a wrong namespace."""
+
+    set: str
+    name: str
+    result: str
+    """``caught``, ``missed``, ``not touched`` if the fault changes no reply, or ``raised``."""
+    calls: int
+    """Number of calls until it was caught, or of all calls."""
+    by: str = ""
+
+    def line(self) -> str:
+        """Return the fields, separated by tabs."""
+        return f"{self.result}\t{self.set}/{self.name}\t{self.calls}\t{self.by}"
+
+
+class _Spent(Exception):
+    """The permitted calls are used up."""
+
+
+@define
+class _Counted:
+    """A target that accepts a limited number of calls, and stops at the first wrong answer."""
+
+    target: Target
+    most: int
+    lab: Lab | None = None
+    calls: int = 0
+
+    @property
+    def kind(self) -> str:
+        return self.target.kind
+
+    @property
+    def name(self) -> str:
+        return self.target.name
+
+    def call(self, step: Step) -> Reply:
+        if self.lab is not None and self.lab.seen:
+            violation, _ = self.lab.seen[0]
+            raise Caught(f"{violation.id}: {violation.expected}; got {violation.got}")
+        if self.calls >= self.most:
+            raise _Spent
+        self.calls += 1
+        return self.target.call(step)
+
+    def close(self) -> None:
+        self.target.close()
+
+
+def _start(target: Target, seed: int) -> Session:
+    session = Session(target, Options(seed=seed, max_seconds=1200))
+    session._runner.lab.ledger.prefix = f"{MARK}{seed:08}"
+    session.start()
+    return session
+
+
+def explored_once(target: Target, seed: int, most: int) -> tuple[str | None, int]:
+    """Return the explorer's first finding, None if there is none, and the number of its calls.
+
+    Args:
+        target: target of the calls.
+        seed: seed of the random sequences.
+        most: maximum number of calls, including those that prepare and clean up.
+    """
+    counted = _Counted(target, most)
+    try:
+        session = _start(counted, seed)
+        counted.lab = session._runner.lab
+        for number in itertools.count():
+            explore(counted.lab, seed * 1000 + number, 10_000)
+    except (Caught, Failed) as error:
+        return str(error), counted.calls
+    except _Spent:
+        pass
+    except CannotRunError as error:
+        return f"cannot run: {error}", counted.calls
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        NotImplementedError,
+        TypeError,
+        ValueError,
+    ) as error:
+        return f"raised: {error!r}", counted.calls
+    return None, counted.calls
+
+
+@cache
+def _explored_calls(kind: str, seed: int, most: int) -> list[tuple[Step, Reply]]:
+    """Return the calls of the explorer on a correct target."""
+    with _folder() as folder:
+        recorder = Recorder(target_of(kind, Path(folder)))
+        found, _ = explored_once(recorder, seed, most)
+    assert found is None, found
+    return recorder.calls
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    memory = "/dev/shm"  # a file system in memory: the faults are not about storage
+    return tempfile.TemporaryDirectory(
+        prefix="lns-", dir=memory if Path(memory).is_dir() else None, ignore_cleanup_errors=True
+    )
+
+
+def _may_change(act: Act, calls: list[tuple[Step, Reply]]) -> bool:
+    target = WrongTarget(_Recorded(*calls[0]), act)
+    return any(_changes(target, *call) for call in calls)
+
+
+def explored(set: str, name: str, most: int, seeds: Iterable[int]) -> Explored:
+    """Return how the explorer alone fares with a wrong namespace of a set."""
+    kind, act = wrong_namespaces()[set][name]
+    calls = 0
+    touched = False
+    for seed in seeds:
+        if not _may_change(act, _explored_calls(kind, seed, most)):
+            calls += most
+            continue
+        touched = True
+        with _folder() as folder:
+            target = WrongTarget(target_of(kind, Path(folder)), act)
+            found, made = explored_once(target, seed, most)
+        calls += made
+        if found is not None:
+            result = "raised" if found.startswith("raised") else "caught"
+            return Explored(set, name, result, calls, found.replace("\n", " ")[:200])
+    return Explored(set, name, "missed" if touched else "not touched", calls)
+
+
+@cache
+def wrong_namespaces() -> dict[str, dict[str, tuple[str, Act]]]:
+    """Return the sets of wrong namespaces: each name with a kind of target and its act."""
+    from . import test_fresh_wrong as fresh
+    from . import test_wrong  # noqa: F401 - registers its faults
+    from .wrong.python import WRONG
+    from .wrong.sets import FAULTS, left_open
+    from .wrong.values import VALUES
+
+    def of(acts: dict[str, Act], kind: str = "mixed") -> dict[str, tuple[str, Act]]:
+        return {name: (kind, act) for name, act in acts.items()}
+
+    made = {
+        f"{how.__name__} {operation} {key}": how(operation, key)
+        for how, operation, key in fresh.MADE
+    }
+    return {
+        "handwritten": of({name: wrong.act for name, wrong in WRONG.items()}),
+        "fresh": of(fresh.FRESH),
+        "habits": of(fresh.HABITS),
+        "sentences": of(fresh.SENTENCES),
+        "values": of(VALUES),
+        "managed": of(fresh.MANAGED, "managed"),
+        "stale": of(made),
+        "mechanical": of({n: fault.act for n, fault in FAULTS.items() if not left_open(n)}),
+    }
+
+
+def _explored_one(job: tuple[str, str, int, int]) -> Explored:
+    set, name, most, seeds = job
+    return explored(set, name, most, range(seeds))
+
+
+def _summary(found: list[Explored]) -> str:
+    """Return the number of caught namespaces per set, and the calls needed."""
+    lines = []
+    for set in sorted({each.set for each in found}):
+        those = [each for each in found if each.set == set]
+        number = sum(each.result == "caught" for each in those)
+        lines.append(f"{set}: {number} of {len(those)} caught")
+    calls = sorted(each.calls for each in found if each.result == "caught")
+    if len(calls) > 1:
+        most = statistics.quantiles(calls, n=10)[-1]
+        lines.append(f"calls: median {statistics.median(calls):.0f}, 90 % {most:.0f}")
+    return "\n".join(lines)
+
+
+def _explore_all(given: argparse.Namespace) -> int:
+    known = {line.split("\t")[1] for path in given.known for line in path.read_text().splitlines()}
+    jobs = []
+    for set, names in wrong_namespaces().items():
+        chosen = list(names)[:: given.every if set == "mechanical" else 1]
+        jobs += [
+            (set, name, given.explorer, given.seeds)
+            for name in chosen
+            if (not given.match or any(m in f"{set}/{name}" for m in given.match))
+            and f"{set}/{name}" not in known
+        ]
+    random.Random(SEED).shuffle(jobs)
+    until = time.monotonic() + given.seconds
+    found: list[Explored] = []
+    with multiprocessing.get_context("spawn").Pool(given.workers) as pool:
+        for each in pool.imap_unordered(_explored_one, jobs):
+            found.append(each)
+            if given.out:
+                with given.out.open("a") as file:
+                    file.write(each.line() + "\n")
+            if time.monotonic() > until:
+                pool.terminate()
+                break
+    print(f"{len(found)} of {len(jobs)} wrong namespaces\n{_summary(found)}", flush=True)
+    return 0
+
+
 _TRACES: dict[str, Trace] = {}
 """Traces of this process. Each worker loads them, since forking a process that used Lance hangs."""
 
@@ -294,7 +509,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--most", type=int, help="checks a fault at most")
     parser.add_argument("--traces", type=Path, help="where traces are kept, read if they are there")
     parser.add_argument("--known", type=Path, action="append", default=[])
+    parser.add_argument("--explorer", type=int, help="calls per seed of the explorer alone")
+    parser.add_argument("--seeds", type=int, default=2, help="seeds of the explorer")
+    parser.add_argument("--every", type=int, default=1, help="step of a sample of generated faults")
+    parser.add_argument("--seconds", type=float, default=86_400, help="time limit of the explorer")
     given = parser.parse_args(arguments)
+    if given.explorer:
+        return _explore_all(given)
     known = {line.split("\t")[1] for path in given.known for line in path.read_text().splitlines()}
     names = [
         n

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .calls import STORAGE, Call, Granted, Mismatch, Outcome, Refused, Rows, local_path, value_of
 from .dataset import Dataset, Line, Snapshot
-from .draw import DATA_OPERATIONS, data_call
+from .draw import DATA_OPERATIONS, WIDE_OPERATIONS, data_call
 from .known import Identifier, Known
 from .tree import Table, Tree
 
@@ -24,6 +24,7 @@ __all__ = [
     "Snapshot",
     "Table",
     "Tree",
+    "WIDE_OPERATIONS",
     "data_call",
     "local_path",
     "value_of",

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
+
+from .columns import is_number, type_of, value_of
 
 __all__ = [
     "STORAGE",
@@ -34,45 +36,25 @@ class Rows:
     columns: Mapping[str, tuple[Any, ...]]
     fault: str | None = None
     """``not arrow``, ``truncated``, or None for a complete stream."""
+    batch_rows: int | None = None
+    """Rows per batch; None for a single batch."""
+    metadata: Mapping[str, str] = field(factory=dict)
+    """Metadata of the schema."""
 
     @property
     def records(self) -> tuple[dict[str, Any], ...]:
-        """The rows, each a map of its columns."""
-        values = zip(*self.columns.values(), strict=True)
-        return tuple(dict(zip(self.columns, row, strict=True)) for row in values)
+        """The rows, each a map of its columns with the values of its types."""
+        return tuple(self.arrow().to_pylist())
 
     def arrow(self) -> pa.Table:
         """Return the rows as a table."""
-        return pa.table(
-            {name: pa.array(values, _kind(name)) for name, values in self.columns.items()}
-        )
+        arrays = [pa.array(values, type_of(name)) for name, values in self.columns.items()]
+        fields = [pa.field(name, type_of(name)) for name in self.columns]
+        return pa.table(arrays, schema=pa.schema(fields, dict(self.metadata) or None))
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(next(iter(self.columns.values()), ()))
-
-
-def _kind(column: str) -> pa.DataType:
-    """Return the type of a column, which follows from the prefix of its name."""
-    kinds = {"name": pa.string(), "z": pa.string(), "score": pa.float64()}
-    kinds["vec"] = pa.list_(pa.float32(), 2)
-    return next((kind for start, kind in kinds.items() if column.startswith(start)), pa.int64())
-
-
-def is_number(column: str) -> bool:
-    """Return whether a column holds integers."""
-    return bool(_kind(column) == pa.int64())
-
-
-def value_of(column: str, number: int) -> Any:
-    """Return the value of a column in the row with a number; every fourth score is null."""
-    if column.startswith("name"):
-        return f"n{number}"
-    if column.startswith("z"):
-        return str(number)
-    if column.startswith("score"):
-        return None if number % 4 == 0 else number / 2
-    return [float(number), 0.0] if column.startswith("vec") else number
 
 
 @frozen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,9 +9,7 @@ from attrs import Factory, define, evolve, field, frozen
 
 from .calls import Mismatch, Rows
 
-__all__ = ["Dataset", "Line", "Snapshot", "matches"]
-
-_PREDICATE = re.compile(r"(\w+) (>|<=|=) (-?\d+)")
+__all__ = ["Dataset", "Line", "Snapshot"]
 
 
 @frozen
@@ -23,21 +20,50 @@ class Snapshot:
     records: tuple[Mapping[str, Any], ...] = field(repr=False)
     indices: Mapping[str, str] | None = field(factory=dict)
     """Column of each index by its name; None if the protocol leaves the indices unspecified."""
+    ordered: bool = True
+    """Whether the order of the rows is known: updates and merges may move rows."""
+    fragments: tuple[int, ...] | None = None
+    """Number of rows of each fragment; None if unknown."""
+    metadata: Mapping[str, str] | None = field(factory=dict)
+    """Metadata of the schema that calls set; None if unspecified."""
+    of_columns: Mapping[str, Mapping[str, str]] = field(factory=dict)
+    """Metadata of each column that has any."""
 
     @classmethod
     def of(cls, rows: Rows) -> Snapshot:
         """Return the content of a new table."""
-        return cls(tuple(rows.columns), rows.records)
+        fragments = (len(rows),) if len(rows) else ()
+        return cls(
+            tuple(rows.columns), rows.records, fragments=fragments, metadata=dict(rows.metadata)
+        )
 
     def with_rows(self, rows: Rows) -> Snapshot:
         """Return the content with additional rows."""
         none = dict.fromkeys(self.columns)
-        return evolve(self, records=(*self.records, *({**none, **r} for r in rows.records)))
+        fragments = self.fragments
+        if fragments is not None and len(rows):
+            fragments = (*fragments, len(rows))
+        records = (*self.records, *({**none, **r} for r in rows.records))
+        return evolve(self, records=records, fragments=fragments)
 
-    def with_records(self, records: Iterable[Mapping[str, Any]]) -> Snapshot:
-        """Return the content with other rows; without rows, the indices are unspecified."""
+    def with_records(
+        self, records: Iterable[Mapping[str, Any]], *, ordered: bool = False
+    ) -> Snapshot:
+        """Return the content with other rows; without rows, the indices are unspecified.
+
+        Args:
+            records: the rows.
+            ordered: whether they keep their order.
+        """
         held = tuple(records)
-        return evolve(self, records=held, indices=self.indices if held else self.unknown())
+        indices = self.indices if held else self.unknown()
+        ordered = (ordered and self.ordered) or len(held) < 2
+        return evolve(self, records=held, indices=indices, ordered=ordered, fragments=None)
+
+    def replaced(self, rows: Rows) -> Snapshot:
+        """Return the content after an overwrite; whether metadata remains is unspecified."""
+        none: Mapping[str, str] | None = {} if self.metadata == {} and not rows.metadata else None
+        return evolve(Snapshot.of(rows), indices=self.unknown(), metadata=none)
 
     def unknown(self) -> Mapping[str, str] | None:
         """Return the indices after a change whose effect on indices is unspecified."""
@@ -56,6 +82,8 @@ class Line:
     """Whether each version in an answer is the one that the call itself created."""
     tells_all: bool = True
     """Whether `versions` contains all versions that a listing returns."""
+    parent: tuple[str | None, int | None] | None = None
+    """Branch and version from which a branch starts, each None if unknown or the main line."""
 
     @property
     def head(self) -> Snapshot:
@@ -102,6 +130,9 @@ class Line:
             raise Mismatch("the versions", f"a list that contains {lost}", str(found))
         last = max(self.versions, default=0)
         new = [number for number in found if number > last]
+        back = sorted(set(found) - set(self.versions) - set(new))
+        if back and self.tells_all:
+            raise Mismatch("the versions", f"a list without {back}", str(found))
         if self.tells_all and not self.pending and new:
             raise Mismatch("the versions", str(sorted(self.versions)), str(found))
         due = sum(sure for _, sure in self.pending)
@@ -127,7 +158,9 @@ class Dataset:
     main: Line
     branches: dict[str, Line] = Factory(dict)
     tags: dict[str, int] = Factory(dict)
-    """Version of the main line for each tag."""
+    """Version of each tag."""
+    tag_branches: dict[str, str] = Factory(dict)
+    """Branch of each tag that is not on the main line."""
 
     remnants: bool = False
     """Whether tags and branches of an overwritten table may still exist."""
@@ -153,16 +186,3 @@ class Dataset:
     def versions(self) -> list[int]:
         """The versions of the main line whose numbers are known."""
         return sorted(self.main.versions)
-
-
-def matches(predicate: str | None, record: Mapping[str, Any]) -> bool:
-    """Return whether a row matches a predicate such as ``id > 3``; nulls never match."""
-    if predicate is None:
-        return True
-    found = _PREDICATE.fullmatch(predicate)
-    assert found is not None, f"the model does not support the predicate {predicate!r}"
-    value, bound = record[found[1]], int(found[3])
-    if value is None:
-        return False
-    compared = {">": value > bound, "<=": value <= bound, "=": value == bound}
-    return bool(compared[found[2]])

@@ -23,9 +23,10 @@ from .codes import (
     NO_VERSION,
     TAG_EXISTS,
 )
-from .dataset import Dataset, Line, Snapshot
+from .dataset import Dataset, Line
 from .rows import RowRules
 from .state import names_of
+from .tables import kit_metadata
 
 __all__ = ["HistoryRules"]
 
@@ -46,9 +47,21 @@ class HistoryRules(RowRules):
             return line
 
         started = self.started_millis
+        limit, newest = request.get("limit"), bool(request.get("descending"))
 
         def settle(answer: Any) -> None:
-            line.learn(entry.version for entry in answer.versions)
+            numbers = [entry.version for entry in answer.versions]
+            if newest:
+                same(numbers, sorted(numbers, reverse=True), "order of the versions")
+            if limit is None:
+                line.learn(numbers)
+            elif not line.pending and line.tells_all:
+                due = sorted(line.versions, reverse=True)[:limit]
+                same(
+                    numbers if newest else len(numbers),
+                    due if newest else len(due),
+                    "page of versions",
+                )
             for entry in answer.versions:
                 _written_since(started, entry)
 
@@ -61,7 +74,7 @@ class HistoryRules(RowRules):
             return line
         version = request.get("version")
         if version is not None and version not in line.versions:
-            return Refused(frozenset({NO_VERSION}))
+            return Refused(frozenset(self.no_version(version)))
         started = self.started_millis
 
         def settle(answer: Any) -> None:
@@ -77,7 +90,7 @@ class HistoryRules(RowRules):
         if isinstance(line, Refused):
             return line
         if request["version"] not in line.versions:
-            return Refused(frozenset({NO_VERSION}))
+            return Refused(frozenset(self.no_version(request["version"])))
         held = line.versions[request["version"]]
         assert held is not None
 
@@ -105,13 +118,18 @@ class HistoryRules(RowRules):
         faults: set[int] = set()
         if there != (request["tag"] in dataset.tags):
             faults.add(NO_TAG if there else TAG_EXISTS)
-        if request["version"] not in dataset.main.versions:
-            faults.add(NO_VERSION)
+        branch = request.get("branch")
+        line = self._line(dataset, branch, faults)
+        if line is not None and request["version"] not in line.versions:
+            faults |= self.no_version(request["version"])
         if faults:
             return Refused(frozenset(faults))
 
         def settle(answer: Any) -> None:
             dataset.tags[request["tag"]] = request["version"]
+            dataset.tag_branches.pop(request["tag"], None)
+            if branch is not None:
+                dataset.tag_branches[request["tag"]] = branch
 
         return Granted(settle)
 
@@ -123,7 +141,12 @@ class HistoryRules(RowRules):
         tag = request["tag"]
         if tag not in dataset.tags:
             return Refused(frozenset({NO_TAG}))
-        return Granted(lambda answer: same(answer.version, dataset.tags[tag], f"version of {tag}"))
+
+        def settle(answer: Any) -> None:
+            same(answer.version, dataset.tags[tag], f"version of {tag}")
+            same(answer.branch or None, dataset.tag_branches.get(tag), f"branch of {tag}")
+
+        return Granted(settle)
 
     def list_table_tags(self, request: Mapping[str, Any]) -> Outcome:
         """ListTableTags."""
@@ -133,6 +156,8 @@ class HistoryRules(RowRules):
 
         def settle(answer: Any) -> None:
             same({name: tag.version for name, tag in answer.tags.items()}, dataset.tags, "tags")
+            found = {name: tag.branch for name, tag in answer.tags.items() if tag.branch}
+            same(found, dataset.tag_branches, "branches of the tags")
 
         return Granted(settle)
 
@@ -146,6 +171,7 @@ class HistoryRules(RowRules):
 
         def settle(answer: Any) -> None:
             del dataset.tags[request["tag"]]
+            dataset.tag_branches.pop(request["tag"], None)
 
         return Granted(settle)
 
@@ -165,19 +191,22 @@ class HistoryRules(RowRules):
         if isinstance(dataset, Refused):
             return dataset
         faults = {BRANCH_EXISTS} if request["name"] in dataset.branches else set()
-        version = request.get("from_version")
-        if version is not None and version not in dataset.main.versions:
+        version, branch = request.get("from_version"), request.get("from_branch")
+        line = self._line(dataset, branch, faults)
+        if line is not None and version is not None and version not in line.versions:
             # The protocol does not specify the code for this operation.
             faults |= {NO_VERSION, NO_TABLE, BAD_INPUT}
-        if faults:
+        if faults or line is None:
             return Refused(frozenset(faults))
-        held = dataset.main.head if version is None else dataset.main.versions[version]
+        held = line.head if version is None else line.versions[version]
         assert held is not None
+        first = max(line.versions) if version is None and not line.pending else version
 
         def settle(answer: Any) -> None:
             # The protocol does not specify whether a branch lists the versions before it.
-            line = Line(pending=[(evolve(held, indices=held.unknown()), False)], tells_all=False)
-            dataset.branches[request["name"]] = line
+            start = evolve(held, indices=held.unknown())
+            new = Line(pending=[(start, False)], tells_all=False, parent=(branch, first))
+            dataset.branches[request["name"]] = new
 
         return Granted(settle)
 
@@ -190,6 +219,13 @@ class HistoryRules(RowRules):
         def settle(answer: Any) -> None:
             shown = sorted(name for name in answer.branches if name != "main")
             same(shown, sorted(dataset.branches), "branches")
+            for name, line in dataset.branches.items():
+                branch, version = line.parent or (None, None)
+                found = answer.branches[name]
+                if version is not None:
+                    same(found.parent_version, version, f"parentVersion of {name}")
+                if (found.parent_branch or "main") != "main" or branch is not None:
+                    same(found.parent_branch, branch, f"parentBranch of {name}")
 
         return Granted(settle)
 
@@ -203,6 +239,9 @@ class HistoryRules(RowRules):
 
         def settle(answer: Any) -> None:
             del dataset.branches[request["name"]]
+            for line in dataset.branches.values():  # how a lost parent is listed is unspecified
+                if line.parent is not None and line.parent[0] == request["name"]:
+                    line.parent = None
 
         return Granted(settle)
 
@@ -243,6 +282,85 @@ class HistoryRules(RowRules):
 
         return Granted(settle)
 
+    def describe_table_index_stats(self, request: Mapping[str, Any]) -> Outcome:
+        """DescribeTableIndexStats: an index covers rows that existed when it was created."""
+        line = self._found_line(request)
+        if isinstance(line, Refused):
+            return line
+        head, name = line.head, request["index_name"]
+        if head.indices is None:
+            return Granted(lambda answer: None, frozenset({NO_INDEX}))
+        if name not in head.indices:
+            return Refused(frozenset({NO_INDEX}))
+
+        def settle(answer: Any) -> None:
+            counts = answer.num_indexed_rows, answer.num_unindexed_rows
+            if None not in counts and head.fragments is not None:
+                same(sum(counts), len(head.records), f"rows of the index {name}")
+            kind = (answer.index_type or "BTREE").replace("_", "").upper()
+            same(kind, "BTREE", f"type of the index {name}")
+
+        return Granted(settle)
+
+    def get_table_stats(self, request: Mapping[str, Any]) -> Outcome:
+        """GetTableStats: one fragment for each write that only added rows, as in LN-STATS-001."""
+        line = self._found_line(request)
+        if isinstance(line, Refused):
+            return line
+        head = line.head
+
+        def settle(answer: Any) -> None:
+            same(answer.num_rows, len(head.records), f"num_rows of {request['id']}")
+            if head.indices is not None:
+                same(answer.num_indices, len(head.indices), "num_indices")
+            if head.fragments is not None:
+                stats, parts = answer.fragment_stats, head.fragments
+                same(stats.num_fragments, len(parts), "num_fragments")
+                if parts:
+                    found = stats.lengths.min, stats.lengths.max
+                    same(found, (min(parts), max(parts)), "shortest and longest fragment")
+
+        return Granted(settle)
+
+    def explain_table_query_plan(self, request: Mapping[str, Any]) -> Outcome:
+        """ExplainTableQueryPlan: a text; its form is unspecified."""
+        query = {**request["query"], **{k: v for k, v in request.items() if k != "query"}}
+        return self._plan(query, "plan")
+
+    def analyze_table_query_plan(self, request: Mapping[str, Any]) -> Outcome:
+        """AnalyzeTableQueryPlan: a text; its form is unspecified."""
+        return self._plan(request, "analysis")
+
+    def _plan(self, query: Mapping[str, Any], key: str) -> Outcome:
+        found = self._to_read(query)
+        if isinstance(found, Refused):
+            # The protocol semantics list only 4 for plans; 11 means that the version is missing.
+            return Refused(found.codes | ({NO_TABLE} if NO_VERSION in found.codes else set()))
+        if found[0] is not None:
+            faults = self._query_faults(query, found[0])
+            if faults:
+                return Refused(frozenset(faults))
+
+        def settle(answer: Any) -> None:
+            same(bool(getattr(answer, key).strip()), True, f"whether there is a text in {key}")
+
+        return Granted(settle)
+
+    def batch_delete_table_versions(self, request: Mapping[str, Any]) -> Outcome:
+        """BatchDeleteTableVersions; the end of a range is exclusive."""
+        line = self._found_line(request)
+        if isinstance(line, Refused):
+            return line
+        spans = [(span["start_version"], span["end_version"]) for span in request["ranges"]]
+        gone = {v for v in line.versions if any(start <= v < end for start, end in spans)}
+
+        def settle(answer: Any) -> None:
+            self.same(answer.deleted_count, len(gone), "deleted_count")
+            for version in gone:
+                del line.versions[version]
+
+        return Granted(settle)
+
     def drop_table_index(self, request: Mapping[str, Any]) -> Outcome:
         """DropTableIndex."""
         line = self._found_line(request)
@@ -272,12 +390,18 @@ class HistoryRules(RowRules):
             return line
         head = line.head
         added = {entry["name"]: entry["expression"] for entry in request["new_columns"]}
+        faults: set[int] = set()
         if set(added) & set(head.columns):
-            return Refused(frozenset({BAD_INPUT, BAD_SCHEMA}))
+            faults |= {BAD_INPUT, BAD_SCHEMA}
+        if any(text.split(" + ")[0] not in head.columns for text in added.values()):
+            # The schema change does not fit, and the expression is invalid, too.
+            faults |= {NO_COLUMN, BAD_INPUT, BAD_SCHEMA}
+        if faults:
+            return Refused(frozenset(faults))
         records = [
             {**r, **{name: _sum(text, r) for name, text in added.items()}} for r in head.records
         ]
-        return self._changed(line, (*head.columns, *added), records)
+        return self._changed(line, {name: name for name in head.columns}, records, tuple(added))
 
     def alter_table_alter_columns(self, request: Mapping[str, Any]) -> Outcome:
         """AlterTableAlterColumns that renames."""
@@ -286,13 +410,14 @@ class HistoryRules(RowRules):
             return line
         head = line.head
         new = {entry["path"]: entry["rename"] for entry in request["alterations"]}
-        faults = {NO_COLUMN} if not set(new) <= set(head.columns) else set()
-        if set(new.values()) & set(head.columns):
+        faults = set() if set(new) <= set(head.columns) else self._no_column()
+        names = list(new.values())
+        if set(names) & set(head.columns) or len(set(names)) < len(names):
             faults |= {BAD_INPUT, BAD_SCHEMA}
         if faults:
             return Refused(frozenset(faults))
         records = [{new.get(k, k): v for k, v in record.items()} for record in head.records]
-        return self._changed(line, tuple(new.get(name, name) for name in head.columns), records)
+        return self._changed(line, {name: new.get(name, name) for name in head.columns}, records)
 
     def alter_table_drop_columns(self, request: Mapping[str, Any]) -> Outcome:
         """AlterTableDropColumns."""
@@ -301,21 +426,96 @@ class HistoryRules(RowRules):
             return line
         head, gone = line.head, set(request["columns"])
         if not gone <= set(head.columns):
-            return Refused(frozenset({NO_COLUMN}))
+            return Refused(frozenset(self._no_column()))
         if gone == set(head.columns):  # a table has at least one column
             return Refused(frozenset({BAD_INPUT, BAD_SCHEMA}))
         records = [{k: v for k, v in r.items() if k not in gone} for r in head.records]
-        return self._changed(line, tuple(n for n in head.columns if n not in gone), records)
+        kept = {name: name for name in head.columns if name not in gone}
+        return self._changed(line, kept, records)
+
+    def _no_column(self) -> set[int]:
+        """Return the codes for a missing column; the descriptions of the fields also name 13."""
+        return {NO_COLUMN} if self.known.in_full else {NO_COLUMN, BAD_INPUT}
 
     def _changed(
-        self, line: Line, columns: tuple[str, ...], records: list[dict[str, Any]]
+        self,
+        line: Line,
+        kept: Mapping[str, str],
+        records: list[dict[str, Any]],
+        added: tuple[str, ...] = (),
     ) -> Outcome:
+        """Apply a change of columns.
+
+        Args:
+            line: the line of versions.
+            kept: new name of each column that is kept, by its old name.
+            records: the rows afterwards.
+            added: new columns.
+        """
+
         def settle(answer: Any) -> None:
-            indices = line.head.indices
-            kept = indices if set(line.head.columns) <= set(columns) else line.head.unknown()
-            line.write(Snapshot(columns, tuple(records), kept), answer.version)
+            head = line.head
+            same_names = all(old == new for old, new in kept.items())
+            whole = same_names and len(kept) == len(head.columns)
+            of_columns = {
+                kept[name]: held for name, held in head.of_columns.items() if name in kept
+            }
+            new = evolve(
+                head,
+                columns=(*kept.values(), *added),
+                records=tuple(records),
+                indices=head.indices if whole else head.unknown(),
+                of_columns=of_columns,
+            )
+            line.write(new, answer.version)
 
         return Granted(settle)
+
+    # --- metadata
+
+    def update_table_schema_metadata(self, request: Mapping[str, Any]) -> Outcome:
+        """UpdateTableSchemaMetadata: null removes a key."""
+        line = self._found_line(request)
+        if isinstance(line, Refused):
+            return line
+        head = line.head
+        metadata = None if head.metadata is None else _merged(head.metadata, request["metadata"])
+
+        def settle(answer: Any) -> None:
+            if metadata is not None and answer.metadata is not None:
+                same(kit_metadata(answer.metadata), metadata, "metadata of the schema")
+            line.write(evolve(head, metadata=metadata), None, sure=False)
+
+        return Granted(settle)
+
+    def update_field_metadata(self, request: Mapping[str, Any]) -> Outcome:
+        """UpdateFieldMetadata: an entry extends the metadata of a column, or replaces it."""
+        line = self._found_line(request)
+        if isinstance(line, Refused):
+            return line
+        head = line.head
+        held = dict(head.of_columns)
+        for entry in request["updates"]:
+            if entry["path"] not in head.columns:
+                return Refused(frozenset(self._no_column()))
+            before = {} if entry.get("replace") else held.get(entry["path"], {})
+            held[entry["path"]] = _merged(before, entry["metadata"])
+
+        def settle(answer: Any) -> None:
+            if answer.fields is not None:
+                found = {path: kit_metadata(pairs) for path, pairs in answer.fields.items()}
+                due = {entry["path"]: held[entry["path"]] for entry in request["updates"]}
+                same(found, due, "metadata of the columns")
+            line.write(evolve(head, of_columns=held), answer.version, sure=False)
+            if len(request["updates"]) > 1:  # each entry may create a version
+                line.tells_all = False
+
+        return Granted(settle)
+
+
+def _merged(held: Mapping[str, str], given: Mapping[str, str | None]) -> dict[str, str]:
+    both = {**held, **given}
+    return {key: value for key, value in both.items() if value is not None}
 
 
 def _sum(text: str, record: Mapping[str, Any]) -> int | None:

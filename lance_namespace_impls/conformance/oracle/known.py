@@ -38,6 +38,9 @@ class Known:
     may_refuse: Callable[[str, Mapping[str, Any]], frozenset[int]] = _nothing
     """Codes that are also correct, from the operation and the request."""
 
+    may_lack: Callable[[str, Identifier], bool] = lambda operation, identifier: False
+    """Whether the target may be unable to hold an object with so many levels."""
+
     location: Callable[[Identifier, Mapping[str, str]], str | None] = (
         lambda identifier, properties: None
     )

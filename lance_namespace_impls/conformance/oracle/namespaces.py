@@ -105,6 +105,10 @@ class NamespaceRules(State):
         if namespace not in self.namespaces:
             return
         depth = len(namespace)
+        if not self.known.in_full:  # whether a cascade deletes the data is unspecified
+            for identifier, table in self.tables.items():
+                if identifier[:depth] == namespace:
+                    self.datasets.pop(table.location, None)
         for held in (self.namespaces, self.tables):
             for identifier in [i for i in held if i[:depth] == namespace]:
                 del held[identifier]

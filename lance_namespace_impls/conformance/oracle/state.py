@@ -12,9 +12,10 @@ from attrs import Factory, define, evolve, field, frozen
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS
 
 from .calls import Call, Granted, Outcome, Refused, local_path, same
-from .codes import BAD_INPUT, DENIED, NO_NAMESPACE, NO_TABLE, UNSUPPORTED
+from .codes import BAD_INPUT, DENIED, NO_NAMESPACE, NO_TABLE, NO_VERSION, UNSUPPORTED
 from .dataset import Dataset
 from .known import Identifier, Known
+from .predicates import BROKEN
 
 __all__ = ["State", "Table", "Token", "names_of"]
 
@@ -84,7 +85,17 @@ class State:
         if call.refused_properties:
             more = outcome.codes if isinstance(outcome, Refused) else frozenset()
             return Refused(more | {BAD_INPUT})
+        if isinstance(outcome, Refused) and _is_invalid(call):
+            outcome = Refused(outcome.codes | {BAD_INPUT})
         more = self.known.may_refuse(call.operation, call.request)
+        places = [names_of(call.request.get("id"))]
+        if call.request.get("new_namespace_id"):
+            places.append((*call.request["new_namespace_id"], call.request["new_table_name"]))
+        if any(self.known.may_lack(call.operation, place) for place in places):
+            lacking = frozenset({UNSUPPORTED, BAD_INPUT, NO_TABLE, NO_NAMESPACE})
+            if isinstance(outcome, Refused):
+                return Refused(outcome.codes | lacking)
+            more |= lacking
         if isinstance(outcome, Granted) and more:
             return evolve(outcome, or_codes=outcome.or_codes | more)
         if isinstance(outcome, Refused):  # may fail without a lookup
@@ -211,12 +222,28 @@ class State:
         """Return the codes of an operation on a table that is missing or not a Lance table."""
         table = self.tables.get(identifier)
         if table is None:
-            return {NO_TABLE}
+            # Below a missing namespace, the protocol permits the code of either.
+            lost = not self.known.in_full and not self.exists(identifier[:-1])
+            return {NO_TABLE, NO_NAMESPACE} if lost else {NO_TABLE}
         return set() if table.is_lance else {BAD_INPUT}
+
+    def no_version(self, version: int) -> set[int]:
+        """Return the codes for a missing version; versions start at 1, others may be invalid."""
+        return {NO_VERSION} if version > 0 else {NO_VERSION, BAD_INPUT}
 
     def _both(self, request: Mapping[str, Any]) -> set[int]:
         both = set(request.get("set_properties") or ()) & set(request.get("unset_properties") or ())
         return {BAD_INPUT} if both else set()
+
+
+def _is_invalid(call: Call) -> bool:
+    """Return whether a call is invalid (13) whatever it refers to, so that nothing is looked up."""
+    query = {**call.request, **(call.request.get("query") or {})}
+    texts = [query[key] for key in ("predicate", "filter") if query.get(key) is not None]
+    broken = any(text in BROKEN or not text for text in texts)
+    versions = [query[key] for key in ("version", "from_version") if query.get(key) is not None]
+    broken = broken or any(version < 1 for version in versions)  # versions start at 1
+    return broken or (call.operation == "MergeInsertIntoTable" and not query.get("on"))
 
 
 def names_of(identifier: Any) -> Identifier:

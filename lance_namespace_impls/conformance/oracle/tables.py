@@ -10,13 +10,34 @@ from attrs import define, evolve
 
 from ...core.options import EXPIRES_AT_MILLIS
 from .calls import STORAGE, Granted, Mismatch, Outcome, Refused, Rows, local_path, same
-from .codes import BAD_INPUT, BAD_STATE, DENIED, NO_TABLE, NO_VERSION, TABLE_EXISTS, UNSUPPORTED
-from .dataset import Dataset, Snapshot
+from .codes import (
+    BAD_INPUT,
+    BAD_SCHEMA,
+    BAD_STATE,
+    DENIED,
+    NO_BRANCH,
+    NO_TABLE,
+    NO_TAG,
+    NO_VERSION,
+    TABLE_EXISTS,
+    UNSUPPORTED,
+)
+from .columns import arrow_name, is_safe, json_type
+from .dataset import Dataset, Line
 from .known import Identifier
 from .namespaces import NamespaceRules, altered
 from .state import Table, names_of
 
-__all__ = ["TableRules"]
+__all__ = ["METADATA_PREFIX", "TableRules", "kit_metadata"]
+
+
+METADATA_PREFIX = "kit."
+"""Prefix of the keys of metadata that the model sets; targets may have other keys."""
+
+
+def kit_metadata(metadata: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the metadata that the model sets."""
+    return {k: v for k, v in (metadata or {}).items() if k.startswith(METADATA_PREFIX)}
 
 
 @define
@@ -32,17 +53,28 @@ class TableRules(NamespaceRules):
         if NO_TABLE in faults:
             faults |= self._refused_names(*identifier)
         version, detailed = request.get("version"), request.get("load_detailed_metadata", False)
-        if version is not None and request.get("tag") is not None:
+        tag, branch = request.get("tag"), request.get("branch")
+        if sum(each is not None for each in (version, tag, branch)) > 1:
             faults.add(BAD_INPUT)
         dataset = self.dataset_of(identifier)
-        if not faults and (detailed or version is not None):
+        line: Line | None = None
+        if not faults and (detailed or version is not None or tag or branch):
             if dataset is None:
                 faults.add(BAD_STATE)
                 faults |= set() if version is None else {NO_VERSION}
-            elif version is not None and version not in dataset.versions:
-                faults.add(NO_VERSION)
+                if not self.known.in_full:  # nothing of a declared table can be loaded
+                    faults |= {NO_TABLE, BAD_INPUT}
+            elif tag is not None and tag not in dataset.tags:
+                faults |= {NO_TAG, NO_TABLE, NO_VERSION}
+            else:
+                if tag is not None:
+                    version, branch = dataset.tags[tag], dataset.tag_branches.get(tag)
+                line = self._line(dataset, branch, faults)
+                if line is not None and version is not None and version not in line.versions:
+                    faults |= self.no_version(version)
         if faults:
             return Refused(frozenset(faults))
+        found = line
 
         def settle(answer: Any) -> None:
             table = self.tables[identifier]
@@ -53,31 +85,65 @@ class TableRules(NamespaceRules):
             if self.known.in_full:
                 asked = bool(request.get("with_table_uri"))
                 same("://" in (answer.table_uri or ""), asked, "whether table_uri is present")
+            elif request.get("with_table_uri"):
+                same(
+                    bool(answer.table_uri),
+                    True,
+                    f"whether the table_uri of {identifier} is present",
+                )
             declared: bool | None = None
             if request.get("check_declared") or detailed:
                 declared = dataset is None
             if self.known.in_full or declared is not None:
                 self.same(answer.is_only_declared, declared, f"is_only_declared of {identifier}")
-            if dataset is not None and detailed:
-                self._same_details(identifier, dataset, request, answer)
+            if found is not None and detailed:
+                self._same_details(identifier, found, version, answer)
 
         return Granted(settle)
 
+    def _line(self, dataset: Dataset | None, branch: str | None, faults: set[int]) -> Line | None:
+        """Return the line of versions in a request; add the code of a missing one to `faults`."""
+        if dataset is None:
+            faults |= {NO_BRANCH} if branch is not None else set()
+            return None
+        if branch is None:
+            return dataset.main
+        if branch not in dataset.branches:
+            # The descriptions of the fields name 4 or 11; 22 means that there is no such branch.
+            faults |= {NO_BRANCH} if self.known.in_full else {NO_BRANCH, NO_TABLE, NO_VERSION}
+        return dataset.branches.get(branch)
+
     def _same_details(
-        self, identifier: Identifier, dataset: Dataset, request: Mapping[str, Any], answer: Any
+        self, identifier: Identifier, line: Line, version: int | None, answer: Any
     ) -> None:
         """Compare the fields that load_detailed_metadata fills in."""
-        version = request.get("version")
-        if version is not None or not dataset.main.pending:
-            expected = version or dataset.versions[-1]
+        if version is not None or not line.pending:
+            expected = version or max(line.versions)
             self.same(answer.version, expected, f"version of {identifier}")
         if self.known.in_full:
             same(answer.schema is not None, True, "whether the schema is present")
             same(answer.stats is not None, True, "whether the statistics are present")
-        snapshot = dataset.main.head if version is None else dataset.main.versions[version]
-        if snapshot is not None and answer.schema is not None:
-            columns = [column.name for column in answer.schema.fields]
-            same(columns, list(snapshot.columns), f"columns of {identifier}")
+        snapshot = line.head if version is None else line.versions[version]
+        if snapshot is None:
+            return
+        if answer.stats is not None and snapshot.fragments is not None:
+            found = answer.stats.num_fragments, answer.stats.num_deleted_rows
+            same(found, (len(snapshot.fragments), 0), f"fragments and deleted rows of {identifier}")
+        if answer.schema is None:
+            return
+        fields = {column.name: column for column in answer.schema.fields}
+        names = [column.name for column in answer.schema.fields]
+        same(names, list(snapshot.columns), f"columns of {identifier}")
+        for name, shown in fields.items():
+            kind = json_type(name)
+            if kind:
+                same(arrow_name(shown.type.type), kind, f"type of {name}")
+            same(shown.nullable, True, f"whether {name} is nullable")
+            due = snapshot.of_columns.get(name, {})
+            same(kit_metadata(shown.metadata), due, f"metadata of {name}")
+        if snapshot.metadata is not None:
+            shown_metadata = kit_metadata(answer.schema.metadata)
+            same(shown_metadata, snapshot.metadata, f"metadata of the schema of {identifier}")
 
     def dataset_of(self, identifier: Identifier) -> Dataset | None:
         """Return the data of a table; None if it has none or is missing."""
@@ -111,6 +177,8 @@ class TableRules(NamespaceRules):
             dataset = self.dataset_of(identifier)
             if dataset is None or version not in dataset.versions:
                 faults.add(NO_TABLE)
+                if not self.known.in_full:  # 11 means that the version is missing
+                    faults |= {NO_VERSION, BAD_INPUT}
         return Refused(frozenset(faults)) if faults else Granted(lambda answer: None)
 
     def _cannot_make(self, identifier: Identifier) -> set[int]:
@@ -243,19 +311,11 @@ class TableRules(NamespaceRules):
         faults = self._cannot_make(identifier)
         mode = self._mode(request, "mode", ("Create", "ExistOk", "Overwrite"), faults)
         table = self.tables.get(identifier)
-        location: str | None
-        if table is None:
-            location = self._location(identifier)
-            if self.is_taken(identifier):
-                faults.add(TABLE_EXISTS)
-            if not self._is_occupied(location):  # otherwise, the table gets another location
-                faults |= self._cannot_be_at(identifier, location)
-        else:
-            location = table.location
-            if not table.is_lance or (mode == "Create" and location in self.datasets):
-                faults.add(TABLE_EXISTS)
+        location = self._location(identifier) if table is None else table.location
+        faults |= self._cannot_fill(identifier, location, mode)
         kept = table is not None and location in self.datasets and mode == "ExistOk"
-        if rows.fault == "not arrow" or (rows.fault == "truncated" and not kept):
+        unread = kept and (rows.fault == "truncated" or not self.known.in_full)
+        if rows.fault is not None and not unread:
             faults.add(BAD_INPUT)
         properties = dict(request.get("properties") or {})
         for key, value in (request.get("storage_options") or {}).items():
@@ -277,6 +337,7 @@ class TableRules(NamespaceRules):
                     self.may_move(where)
                 self._write(where, rows, answer.version, replace=True)
                 self.datasets[where].remnants = old is not None
+                self.datasets[where].main.tells_all = old is None
                 self.tables[identifier] = Table(where, properties)
             line = self.datasets[where].main
             if not line.pending:
@@ -284,13 +345,34 @@ class TableRules(NamespaceRules):
             self.same_location(answer.location, where, identifier)
             self._same_table(identifier, answer, self.tables[identifier])
 
-        may_refuse = set()
+        may_refuse = self._open_types(rows)
+        if unread and rows.fault is not None:  # whether the rows are read is unspecified
+            may_refuse.add(BAD_INPUT)
         if table is not None and not self.known.in_full:
-            if mode == "Create":  # filling a declared table is unspecified
-                may_refuse.add(TABLE_EXISTS)
-            if properties != table.properties:  # the catalog may be unable to change properties
-                may_refuse.add(UNSUPPORTED)
+            # Filling a declared table is unspecified, and a catalog may keep the properties fixed.
+            may_refuse |= {TABLE_EXISTS} if mode == "Create" else set()
+            may_refuse |= {UNSUPPORTED} if properties != table.properties else set()
         return Granted(settle, frozenset(may_refuse))
+
+    def _cannot_fill(self, identifier: Identifier, location: str | None, mode: str) -> set[int]:
+        """Return the codes for a table that cannot get rows at a location."""
+        table = self.tables.get(identifier)
+        if table is not None:
+            taken = not table.is_lance or (mode == "Create" and location in self.datasets)
+            return {TABLE_EXISTS} if taken else set()
+        faults = {TABLE_EXISTS} if self.is_taken(identifier) else set()
+        if not self._is_occupied(location):  # otherwise, the table gets another location
+            faults |= self._cannot_be_at(identifier, location)
+        return faults
+
+    def _open_types(self, rows: Rows) -> set[int]:
+        """Return the codes of a target that does not store a type of the rows.
+
+        No source lists the types of Arrow that every target must store.
+        """
+        if self.known.in_full or is_safe(tuple(rows.columns)):
+            return set()
+        return {UNSUPPORTED, BAD_INPUT, BAD_SCHEMA}
 
     def _write(self, location: str, rows: Rows, version: Any, *, replace: bool) -> None:
         """Apply a commit to the main line; versions increase."""
@@ -300,8 +382,7 @@ class TableRules(NamespaceRules):
         if dataset is None:
             self.datasets[location] = Dataset.of(rows, version)
         elif replace:
-            new = evolve(Snapshot.of(rows), indices=dataset.main.head.unknown())
-            dataset.main.write(new, version)
+            dataset.main.write(dataset.main.head.replaced(rows), version)
         else:
             dataset.main.write(dataset.main.head.with_rows(rows), version)
         self.deleted.discard(location)
