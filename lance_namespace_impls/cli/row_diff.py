@@ -140,6 +140,8 @@ class _Sides:
 
     def readers(self, with_ids: bool) -> Iterator[pa.RecordBatchReader]:
         """Yield the readers, the one of the old version first."""
+        import pyarrow as pa
+
         names = [*(_position(n) for n in range(len(self._columns))), *([ROW_ID] * with_ids)]
         if self._datasets is None:
             for table in self._tables:
@@ -147,14 +149,15 @@ class _Sides:
             return
         unshared = self._unshared()
         for dataset, fragments in zip(self._datasets, unshared, strict=True):
+            # An empty list would select all fragments.
             scanner = dataset.scanner(
-                columns=self._columns,
-                # An empty list would select all fragments.
-                fragments=fragments or None,
-                limit=None if fragments else 0,
-                with_row_id=with_ids,
+                columns=self._columns, fragments=fragments or None, with_row_id=with_ids
             )
-            yield _renamed(scanner.to_reader(), names)
+            if fragments:
+                yield _renamed(scanner.to_reader(), names)
+            else:
+                schema = scanner.projected_schema
+                yield _renamed(pa.RecordBatchReader.from_batches(schema, []), names)
 
     def _unshared(self) -> list[list[Any]]:
         """Return the fragments of each version whose rows the other version does not have."""
