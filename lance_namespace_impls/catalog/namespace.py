@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -10,6 +12,7 @@ from lance_namespace_client.errors import UnsupportedError
 from lance_namespace_client.namespace import LanceNamespace
 
 from ..core.config import Config
+from ..core.forks import forks
 from ..core.identifiers import Identifier, to_identifier
 
 if TYPE_CHECKING:
@@ -34,6 +37,18 @@ OPERATION_METHODS = frozenset(name for name in vars(LanceNamespace) if not name.
 
 
 class Configured:
+_reopening = threading.RLock()
+_shared_with_parent: list[dict[str, Any]] = []
+"""Attributes of reopened objects, kept because deleting a connection could close it."""
+
+
+def _recreate_lock() -> None:
+    global _reopening
+    _reopening = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_recreate_lock)
+
     """An object that is created from typed properties, and pickled as its class and properties.
 
     Args:
@@ -43,9 +58,27 @@ class Configured:
     config_type: ClassVar[type[Config]] = Config
 
     def __init__(self, config: Config) -> None:
+    in_process: ClassVar[bool] = False
+    """Whether the namespace exists only in the memory of this process."""
         self.config = config
 
     @classmethod
+        self._forks = forks()
+
+    def reopen_after_fork(self) -> None:
+        """Replace the connections if this process was forked since they were opened.
+
+        The parent still uses its connections, so this process must neither use nor close them.
+        """
+        if self._forks == forks() or self.in_process:
+            return
+        with _reopening:
+            if self._forks != forks():
+                _shared_with_parent.append(dict(vars(self)))
+                new = vars(type(self)(self.config))
+                for name in vars(self).keys() - new.keys():
+                    delattr(self, name)
+                vars(self).update(new)
     def from_properties(
         cls, properties: Mapping[str, object], other_impls: Sequence[str] = ()
     ) -> Self:
@@ -105,8 +138,6 @@ class Namespace(Configured, LanceNamespace):
         """Path of the whole catalog, or None unless it consists of plain files on this machine."""
         return None
 
-    in_process: ClassVar[bool] = False
-    """Whether the namespace exists only in the memory of this process."""
     page_sizes: ClassVar[tuple[int, ...]] = ()
     """Sizes of the first pages of a listing; the last size also applies to all further pages. Empty
     if the server chooses the sizes.

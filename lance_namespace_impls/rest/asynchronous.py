@@ -87,6 +87,7 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         include_declared: bool = True,
         page_size: int | None = None,
     ) -> AsyncIterator[str]:
+        self.reopen_after_fork()
         """Iterate over the names of the tables in a namespace; pages are requested on demand.
 
         Args:
@@ -96,6 +97,7 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
 
         Raises:
             NamespaceNotFoundError: code 1.
+        self.reopen_after_fork()
         """
         token: str | None = None
         while True:

@@ -88,6 +88,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
     ) -> Response:
         first = operation.request_type.coerce(request)
         call = partial(super()._call_with_rows, operation, data=data)
+        self.reopen_after_fork()
         return self._in_either_case(call, first, data)
 
     def _in_either_case(
@@ -97,6 +98,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
         data: ArrowData | None = None,
     ) -> Response:
         """Send a request; repeat it once if the server may require the mode in snake case."""
+        self.reopen_after_fork()
         first = self._rules.first_attempt(request)
         try:
             return call(first)
