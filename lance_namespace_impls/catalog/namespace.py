@@ -14,6 +14,7 @@ from lance_namespace_client.namespace import LanceNamespace
 from ..core.config import Config
 from ..core.forks import forks
 from ..core.identifiers import Identifier, to_identifier
+from ..core.paging import page_request
 
 if TYPE_CHECKING:
     import lance
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
 
     from lance_namespace_client.models import ListNamespacesResponse, ListTablesResponse
 
+    from ..objects.async_namespace import AsyncNamespace
     from ..objects.table import Table
     from ..partitioned.namespace import PartitionedNamespace
     from ..partitioned.spec import NewField
     from ..partitioned.store import PartitionStore
     from .capabilities import Capabilities
 
-__all__ = ["Configured", "Namespace", "page_request"]
+__all__ = ["Configured", "Namespace"]
 
 SHOWN = 20
 """Maximum number of namespaces, and of tables, that a notebook shows."""
@@ -35,8 +37,6 @@ SHOWN = 20
 OPERATION_METHODS = frozenset(name for name in vars(LanceNamespace) if not name.startswith("_"))
 """The methods of the generated interface."""
 
-
-class Configured:
 _reopening = threading.RLock()
 _shared_with_parent: list[dict[str, Any]] = []
 """Attributes of reopened objects, kept because deleting a connection could close it."""
@@ -49,6 +49,8 @@ def _recreate_lock() -> None:
 
 os.register_at_fork(after_in_child=_recreate_lock)
 
+
+class Configured:
     """An object that is created from typed properties, and pickled as its class and properties.
 
     Args:
@@ -56,13 +58,11 @@ os.register_at_fork(after_in_child=_recreate_lock)
     """
 
     config_type: ClassVar[type[Config]] = Config
-
-    def __init__(self, config: Config) -> None:
     in_process: ClassVar[bool] = False
     """Whether the namespace exists only in the memory of this process."""
-        self.config = config
 
-    @classmethod
+    def __init__(self, config: Config) -> None:
+        self.config = config
         self._forks = forks()
 
     def reopen_after_fork(self) -> None:
@@ -79,6 +79,8 @@ os.register_at_fork(after_in_child=_recreate_lock)
                 for name in vars(self).keys() - new.keys():
                     delattr(self, name)
                 vars(self).update(new)
+
+    @classmethod
     def from_properties(
         cls, properties: Mapping[str, object], other_impls: Sequence[str] = ()
     ) -> Self:
@@ -119,6 +121,7 @@ class Namespace(Configured, LanceNamespace):
 
     user_methods: ClassVar[frozenset[str]] = frozenset(
         {
+            "asynchronous",
             "close",
             "config",
             "create_partitioned",
@@ -155,6 +158,15 @@ class Namespace(Configured, LanceNamespace):
 
     def close(self) -> None:
         """Close the connections; the namespace cannot be used afterwards."""
+
+    def asynchronous(self) -> AsyncNamespace:
+        """Return this namespace for asynchronous programs; closing it closes this one too.
+
+        `connect_async` connects and returns such a namespace.
+        """
+        from .threaded import ThreadedNamespace
+
+        return ThreadedNamespace(self)
 
     def iter_namespaces(
         self, id: str | Sequence[str] | None = None, *, page_size: int | None = None
@@ -348,10 +360,3 @@ def _of_namespaces(page: ListNamespacesResponse) -> tuple[Sequence[str], str | N
 
 def _of_tables(page: ListTablesResponse) -> tuple[Sequence[str], str | None]:
     return page.tables, page.page_token
-
-
-def page_request(
-    id: str | Sequence[str] | None, token: str | None, limit: int | None
-) -> dict[str, Any]:
-    """Return the request for a page of a listing."""
-    return {"id": list(to_identifier(id)), "page_token": token, "limit": limit}

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from lance_namespace_client.arrow import ArrowData
     from lance_namespace_client.operations import Operation
 
+    from .asynchronous import AsyncRestNamespace
+
 __all__ = ["RestConfig", "RestNamespace"]
 
 Request = TypeVar("Request", bound=Model)
@@ -58,6 +60,15 @@ class RestNamespace(Namespace, rest.RestNamespace):
         """Close the connections; later calls are rejected (code 13)."""
         self._client.close()
 
+    def asynchronous(self) -> AsyncRestNamespace:
+        """Return a namespace for asynchronous programs, with connections of its event loop; this
+        one is closed.
+        """
+        from .asynchronous import AsyncRestNamespace
+
+        self.close()
+        return AsyncRestNamespace(self.config)
+
     def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
     ) -> httpx.Response:
@@ -77,6 +88,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
     def _call(
         self, operation: Operation[Request, Response], request: Request | RequestLike | None
     ) -> Response:
+        self.reopen_after_fork()
         first = operation.request_type.coerce(request)
         return self._in_either_case(partial(super()._call, operation), first)
 
@@ -86,9 +98,9 @@ class RestNamespace(Namespace, rest.RestNamespace):
         request: Request | RequestLike,
         data: ArrowData,
     ) -> Response:
+        self.reopen_after_fork()
         first = operation.request_type.coerce(request)
         call = partial(super()._call_with_rows, operation, data=data)
-        self.reopen_after_fork()
         return self._in_either_case(call, first, data)
 
     def _in_either_case(
@@ -98,7 +110,6 @@ class RestNamespace(Namespace, rest.RestNamespace):
         data: ArrowData | None = None,
     ) -> Response:
         """Send a request; repeat it once if the server may require the mode in snake case."""
-        self.reopen_after_fork()
         first = self._rules.first_attempt(request)
         try:
             return call(first)
