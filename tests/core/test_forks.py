@@ -131,3 +131,17 @@ def test_a_rest_namespace_opens_its_own_connections_after_a_fork(tmp_path: Path)
         "returned 1",
         "status 0",
     ]
+
+
+def test_a_forked_process_that_exits_keeps_the_tables_in_memory() -> None:
+    printed = run(
+        """
+with connect("memory") as namespace:
+    table = namespace.table("t").create([{"id": 1}])
+    if os.fork() == 0:
+        sys.exit(0)
+    os.wait()
+    print(table.count_rows())
+"""
+    )
+    assert printed == "1\n"
