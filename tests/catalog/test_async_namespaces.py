@@ -28,6 +28,7 @@ from lance_namespace_impls.objects import table as tables
 from lance_namespace_impls.objects.async_namespace import AsyncNamespace
 from lance_namespace_impls.rest import RestNamespace
 from lance_namespace_impls.server import serving
+from lance_namespace_impls.sql import initialize
 
 ROWS = [{"id": n, "vector": [float(n), 1.0]} for n in range(50)]
 WRITTEN = pa.RecordBatch.from_pylist([{"id": 100, "vector": [1.0, 1.0]}])
@@ -47,6 +48,8 @@ def properties(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[
         "memory": {"name": str(tmp_path)},
         "sql": {"uri": f"sqlite:///{tmp_path}/catalog.db", "root": str(tmp_path)},
     }
+    if request.param == "sql":
+        initialize(settings["sql"])
     if request.param != "rest":
         yield {"impl": request.param, **settings[request.param]}
         return
