@@ -86,6 +86,7 @@ RESERVED = frozenset(
         "Model",
         "Operation",
         "RequestLike",
+        "AsyncLanceNamespace",
         "AsyncRestNamespace",
         "AsyncRows",
         "RestNamespace",

@@ -14,6 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
+from attrs import frozen
+
+from .asynchronous import async_modules
 from .document import Document, Problem, SpecError
 from .merge import ORIGIN, Merged, merge
 from .parse import parse
@@ -27,6 +30,7 @@ HERE = Path(__file__).resolve().parent
 INSTALLED = (HERE / "rest.yaml").exists()
 SPEC = HERE / "rest.yaml" if INSTALLED else HERE.parent / "rest.yaml"
 OUT = Path("generated") if INSTALLED else HERE.parent / "generated"
+OBJECTS = HERE.parent / "lance_namespace_impls" / "objects"
 PACKAGE = "lance_namespace_client"
 PUBLISHED = "openapi.json"
 ALL = "*"
@@ -60,10 +64,14 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
         ):
             _reject_breaking(document, published, allowed)
         texts = render(spec, _header(options, program))
-        differing = _differences(target, texts)
+        changes = [_Changes(target, texts, _differences(target, texts))]
+        if _is_own_package(options):
+            objects = async_modules(OBJECTS, [each.method_name for each in spec.operations])
+            changes.append(_Changes(OBJECTS, objects, _outdated(OBJECTS, objects)))
         if options.check:
-            return _report(target, differing, program)
-        _write(target, texts, differing)
+            return max([_report(each, program) for each in changes])
+        for each in changes:
+            _write(each)
     except (SpecError, ToolError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -72,7 +80,7 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
         return 1
     print(
         f"{target}: {len(spec.operations)} operations, {len(spec.models)} models, "
-        f"{len(differing)} files changed"
+        f"{sum(len(each.differing) for each in changes)} files changed"
     )
     return 0
 
@@ -179,7 +187,22 @@ def _reject_breaking(document: Document, path: Path, allowed: frozenset[str]) ->
         raise SpecError([*problems, Problem(document.path, None, hint)])
 
 
-def _differences(target: Path, texts: dict[str, str]) -> list[tuple[str, str]]:
+@frozen
+class _Changes:
+    """The files to generate in a folder, and how the existing files differ from them."""
+
+    target: Path
+    texts: dict[str, str]
+    differing: list[tuple[str, str]]
+
+
+def _is_own_package(options: argparse.Namespace) -> bool:
+    """Return whether the package of this project is generated, in a checkout."""
+    own = (PACKAGE, SPEC, OUT)
+    return not INSTALLED and (options.package, options.spec, options.out) == own
+
+
+def _outdated(target: Path, texts: dict[str, str]) -> list[tuple[str, str]]:
     out: list[tuple[str, str]] = []
     for name, text in sorted(texts.items()):
         path = target / name
@@ -187,6 +210,11 @@ def _differences(target: Path, texts: dict[str, str]) -> list[tuple[str, str]]:
             out.append((name, "is missing"))
         elif path.read_bytes() != text.encode():
             out.append((name, "differs"))
+    return out
+
+
+def _differences(target: Path, texts: dict[str, str]) -> list[tuple[str, str]]:
+    out = _outdated(target, texts)
     for path in sorted(target.rglob("*")):
         name = path.relative_to(target).as_posix()
         if path.is_file() and "__pycache__" not in path.parts and name not in texts:
@@ -194,16 +222,18 @@ def _differences(target: Path, texts: dict[str, str]) -> list[tuple[str, str]]:
     return out
 
 
-def _report(target: Path, differing: list[tuple[str, str]], program: str) -> int:
+def _report(changes: _Changes, program: str) -> int:
+    differing = changes.differing
     for name, how in differing:
-        print(f"{target / name}: {how}", file=sys.stderr)
+        print(f"{changes.target / name}: {how}", file=sys.stderr)
     if differing:
         noun = "file differs" if len(differing) == 1 else "files differ"
         print(f"{len(differing)} {noun}; run {program}", file=sys.stderr)
     return 1 if differing else 0
 
 
-def _write(target: Path, texts: dict[str, str], differing: list[tuple[str, str]]) -> None:
+def _write(changes: _Changes) -> None:
+    target, texts, differing = changes.target, changes.texts, changes.differing
     stale = [target / name for name, how in differing if how == "is not generated"]
     foreign = [path for path in stale if not path.read_bytes().startswith(GENERATED)]
     if foreign:

@@ -29,6 +29,17 @@ UNTYPED = """\
 """
 
 
+# Rendered from the templates with these names.
+NAMESPACES = (
+    "errors.py",
+    "namespace.py",
+    "async_namespace.py",
+    "operations.py",
+    "rest.py",
+    "async_rest.py",
+)
+
+
 def render(spec: Spec, header: str = HEADER) -> dict[str, str]:
     """Return the text of every generated file, by its path in the package.
 
@@ -52,6 +63,7 @@ def render(spec: Spec, header: str = HEADER) -> dict[str, str]:
         "docstring": _docstring,
         "paragraphs": _paragraphs,
         "operation_doc": lambda operation: _operation_doc(operation, spec),
+        "async_operation_doc": lambda operation: _async_operation_doc(operation, spec),
         "route_doc": _route_doc,
         "operations": spec.operations,
         "errors": spec.errors,
@@ -69,7 +81,7 @@ def render(spec: Spec, header: str = HEADER) -> dict[str, str]:
     }
     for model in spec.models:
         out[f"models/{model.module}.py"] = fill("model.py.jinja", model=model)
-    for name in ("errors.py", "namespace.py", "operations.py", "rest.py", "async_rest.py"):
+    for name in NAMESPACES:
         out[name] = fill(f"{name}.jinja")
     for folder, doc, exports in (
         (
@@ -102,6 +114,7 @@ def _exports(spec: Spec) -> list[tuple[str, str]]:
         ("ErrorCode", ".errors"),
         ("LanceNamespaceError", ".errors"),
         ("LanceNamespace", ".namespace"),
+        ("AsyncLanceNamespace", ".async_namespace"),
         ("Model", ".model"),
         ("OPERATIONS", ".operations"),
         ("Operation", "._operation"),
@@ -145,6 +158,17 @@ def _operation_doc(operation: Operation, spec: Spec) -> str:
             "",
             f"Source: {operation.name}, ``{operation.http_method} {operation.path}``.",
         ]
+    )
+
+
+def _async_operation_doc(operation: Operation, spec: Spec) -> str:
+    return (
+        _operation_doc(operation, spec)
+        .replace("a ``pyarrow.RecordBatchReader``, one batch", "`AsyncRows`, one batch")
+        .replace(
+            "table or batch, or an Arrow IPC stream.",
+            "table or batch, an Arrow IPC stream, or an asynchronous iterator of record batches.",
+        )
     )
 
 

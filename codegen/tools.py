@@ -34,8 +34,15 @@ def check_tools() -> None:
             )
 
 
-def format_python(texts: Mapping[str, str], line_length: int) -> dict[str, str]:
+def format_python(
+    texts: Mapping[str, str], line_length: int, *, first_party: str | None = None
+) -> dict[str, str]:
     """Sort imports and `__all__`, remove unused imports, and format the code.
+
+    Args:
+        texts: the texts by file name.
+        line_length: maximum length of a line of code.
+        first_party: package whose imports are separated from those of third parties.
 
     Raises:
         ToolError: ruff rejects the code.
@@ -43,14 +50,16 @@ def format_python(texts: Mapping[str, str], line_length: int) -> dict[str, str]:
     from ruff import find_ruff_bin
 
     settings = ["--isolated", "--target-version", "py311", "--line-length", str(line_length)]
+    if first_party is not None:
+        settings += ["--config", f"lint.isort.known-first-party=['{first_party}']"]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "package"
         for name, text in texts.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text, encoding="utf-8", newline="\n")
         for command in (
-            ["check", "--quiet", "--fix", "--select", "I,RUF022"],
             ["check", "--quiet", "--fix", "--select", "F401", "--exclude", "*.pyi"],
+            ["check", "--quiet", "--fix", "--select", "I,RUF022"],
             ["format", "--quiet"],
         ):
             done = subprocess.run(

@@ -17,8 +17,9 @@ from .core.profiles import config_path, read_profile
 
 if TYPE_CHECKING:
     from . import properties as typed
+    from .objects.async_namespace import AsyncNamespace
 
-__all__ = ["connect", "connect_config", "implementations", "register"]
+__all__ = ["connect", "connect_async", "connect_config", "implementations", "register"]
 
 ENTRY_POINTS = "lance_namespace_impls.namespaces"
 
@@ -177,6 +178,89 @@ def connect(
     if impl is not None and profile is None:
         return open_namespace(impl, properties or {})
     return connect_config({**(properties or {}), "impl": impl, "profile": profile})
+
+
+@overload
+async def connect_async(
+    impl: Literal["dir"], properties: typed.DirectoryProperties | None = None
+) -> AsyncNamespace: ...
+@overload
+async def connect_async(
+    impl: Literal["memory"], properties: typed.MemoryProperties | None = None
+) -> AsyncNamespace: ...
+@overload
+async def connect_async(
+    impl: Literal["rest"], properties: typed.RestProperties | None = None
+) -> AsyncNamespace: ...
+@overload
+async def connect_async(
+    impl: Literal["hive"], properties: typed.HiveProperties | None = None
+) -> AsyncNamespace: ...
+@overload
+async def connect_async(
+    impl: Literal["hive2"], properties: typed.Hive2Properties | None = None
+) -> AsyncNamespace: ...
+@overload
+async def connect_async(
+    impl: Literal["hive3"], properties: typed.Hive3Properties | None = None
+) -> AsyncNamespace: ...
+@overload
+async def connect_async(
+    impl: Literal["glue"], properties: typed.GlueProperties | None = None
+) -> AsyncNamespace: ...
+@overload
+async def connect_async(
+    impl: Literal["sql"], properties: typed.SqlProperties | None = None
+) -> AsyncNamespace: ...
+@overload
+async def connect_async(
+    impl: Literal["unity"], properties: typed.UnityProperties | None = None
+) -> AsyncNamespace: ...
+@overload
+async def connect_async(
+    impl: Literal["polaris"], properties: typed.PolarisProperties | None = None
+) -> AsyncNamespace: ...
+@overload
+async def connect_async(
+    impl: Literal["iceberg"], properties: typed.IcebergProperties | None = None
+) -> AsyncNamespace: ...
+@overload
+async def connect_async(*, profile: str) -> AsyncNamespace: ...
+@overload
+async def connect_async(impl: str) -> AsyncNamespace: ...
+
+
+async def connect_async(
+    impl: str | None = None,
+    properties: Mapping[str, Any] | None = None,
+    *,
+    profile: str | None = None,
+) -> AsyncNamespace:
+    """Connect to a namespace whose operations and tables are awaited.
+
+    The arguments are those of `connect`. A REST server is called on the event loop; the calls of all
+    other implementations run on a bounded number of threads.
+
+    Args:
+        impl: ``dir``, ``rest``, a registered name, or ``module:Class``.
+        properties: its properties; see `connect`.
+        profile: a profile of the configuration file, instead of `impl`.
+
+    Examples:
+        >>> lake = await connect_async("dir", {"path": "/data/lance"})  # doctest: +SKIP
+        >>> await lake.table("letters").count_rows()  # doctest: +SKIP
+
+    Raises:
+        InvalidInputError: code 13; see `connect`.
+    """
+    from .core.async_calls import in_thread
+
+    def connected() -> Namespace:
+        if impl is not None and profile is None:
+            return open_namespace(impl, properties or {})
+        return connect_config({**(properties or {}), "impl": impl, "profile": profile})
+
+    return (await in_thread(connected)).asynchronous()
 
 
 def open_namespace(impl: str, properties: Mapping[str, Any]) -> Namespace:

@@ -33,6 +33,7 @@ _MODULES = {
     "AlterVirtualColumnEntry": ".models",
     "AnalyzeTableQueryPlanRequest": ".models",
     "AnalyzeTableQueryPlanResponse": ".models",
+    "AsyncLanceNamespace": ".async_namespace",
     "AsyncRestNamespace": ".async_rest",
     "AsyncRows": ".async_rest",
     "BatchCommitTablesRequest": ".models",

@@ -1,5 +1,6 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
 from ._operation import Operation
+from .async_namespace import AsyncLanceNamespace
 from .async_rest import AsyncRestNamespace, AsyncRows
 from .errors import (
     ConcurrentModificationError,
@@ -216,6 +217,7 @@ __all__ = [
     "AlterVirtualColumnEntry",
     "AnalyzeTableQueryPlanRequest",
     "AnalyzeTableQueryPlanResponse",
+    "AsyncLanceNamespace",
     "AsyncRestNamespace",
     "AsyncRows",
     "BatchCommitTablesRequest",

@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio.from_thread
 import anyio.to_thread
 import httpx
 
+from ._async_rows import AsyncRows
 from ._operation import Body, Operation
 from ._wire import HttpWire, failure, is_refused
 from .decoding import MAX_ANSWER_BYTES, bound
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from .arrow import AsyncArrowData, RowStream
 
-__all__ = ["AsyncRows", "AsyncTransport"]
+__all__ = ["AsyncTransport"]
 
 Request = TypeVar("Request", bound=Model)
 Response = TypeVar("Response")
@@ -88,79 +89,37 @@ class AsyncTransport(HttpWire):
             raise failure(operation, response)
         if not stream:
             return self._decode_response(operation, request, response)
-        return cast("Response", await AsyncRows._of(self, operation, response))
+        return cast("Response", await _rows_of(self, operation, response))
 
 
-class AsyncRows:
-    """Rows streamed from a server, one batch at a time: ``async for batch in rows``.
+async def _rows_of(
+    wire: HttpWire, operation: Operation[Any, Any], response: httpx.Response
+) -> AsyncRows:
+    """Return the rows of a streamed response; closing them closes the connection."""
+    # A separate limiter is used, because threads that wait for a server must not block other work.
+    limiter = anyio.CapacityLimiter(1)
+    chunks = response.aiter_raw()
 
-    Read the rows to the end or close them; ``async with`` closes them.
-    """
+    def pulled() -> Iterator[bytes]:
+        while chunk := anyio.from_thread.run(anext, chunks, b""):
+            yield chunk
 
-    schema: pa.Schema
-    """Columns of the rows."""
+    async def in_thread(work: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(work, limiter=limiter)
 
-    def __init__(self, response: httpx.Response) -> None:
-        self._response = response
-        # A separate limiter is used, because threads that wait for a server must not block other
-        # work.
-        self._limiter = anyio.CapacityLimiter(1)
-        self._batches: Iterator[pa.RecordBatch]
-
-    @classmethod
-    async def _of(
-        cls, wire: HttpWire, operation: Operation[Any, Any], response: httpx.Response
-    ) -> Self:
-        rows = cls(response)
-        chunks = response.aiter_raw()
-
-        def pulled() -> Iterator[bytes]:
-            while chunk := anyio.from_thread.run(anext, chunks, b""):
-                yield chunk
-
-        try:
-            reader = await rows._in_thread(
-                lambda: wire._rows(operation, pulled(), lambda: None)
-            )
-        except BaseException:
-            await rows.aclose()
-            raise
-        rows.schema, rows._batches = reader.schema, iter(reader)
-        return rows
-
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> pa.RecordBatch:
-        try:
-            batch = await self._in_thread(lambda: next(self._batches, None))
-        except BaseException:
-            await self.aclose()
-            raise
-        if batch is None:
-            await self.aclose()
-            raise StopAsyncIteration
-        return batch
-
-    async def read_all(self) -> pa.Table:
-        """Return the remaining rows as a table."""
-        import pyarrow as pa
-
-        return pa.Table.from_batches([batch async for batch in self], self.schema)
-
-    async def aclose(self) -> None:
-        """Close the connection if rows remain; closing it again has no effect."""
+    async def close() -> None:
         with anyio.CancelScope(shield=True):
-            await self._response.aclose()
+            await response.aclose()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
+    try:
+        reader = await in_thread(lambda: wire._rows(operation, pulled(), lambda: None))
+    except BaseException:
+        await close()
+        raise
+    batches = iter(reader)
+    return AsyncRows(
+        reader.schema, lambda: in_thread(lambda: next(batches, None)), close
+    )
 
 
 async def _upload(

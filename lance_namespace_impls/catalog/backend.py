@@ -90,9 +90,11 @@ class CatalogBase(metaclass=ABCMeta):
     capabilities: Capabilities
     page_sizes: ClassVar[tuple[int, ...]] = (100, 1000)
 
-    if TYPE_CHECKING:  # every backend is also a `Namespace`, which defines it
+    if TYPE_CHECKING:  # every backend is also a `Namespace`, which defines these
 
         def namespace_id(self) -> str: ...  # noqa: D102
+
+        def reopen_after_fork(self) -> None: ...  # noqa: D102
 
     @property
     def max_concurrency(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -10,7 +12,9 @@ from lance_namespace_client.errors import UnsupportedError
 from lance_namespace_client.namespace import LanceNamespace
 
 from ..core.config import Config
+from ..core.forks import forks
 from ..core.identifiers import Identifier, to_identifier
+from ..core.paging import page_request
 
 if TYPE_CHECKING:
     import lance
@@ -18,19 +22,32 @@ if TYPE_CHECKING:
 
     from lance_namespace_client.models import ListNamespacesResponse, ListTablesResponse
 
+    from ..objects.async_namespace import AsyncNamespace
     from ..objects.table import Table
     from ..partitioned.namespace import PartitionedNamespace
     from ..partitioned.spec import NewField
     from ..partitioned.store import PartitionStore
     from .capabilities import Capabilities
 
-__all__ = ["Configured", "Namespace", "page_request"]
+__all__ = ["Configured", "Namespace"]
 
 SHOWN = 20
 """Maximum number of namespaces, and of tables, that a notebook shows."""
 
 OPERATION_METHODS = frozenset(name for name in vars(LanceNamespace) if not name.startswith("_"))
 """The methods of the generated interface."""
+
+_reopening = threading.RLock()
+_shared_with_parent: list[dict[str, Any]] = []
+"""Attributes of reopened objects, kept because deleting a connection could close it."""
+
+
+def _recreate_lock() -> None:
+    global _reopening
+    _reopening = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_recreate_lock)
 
 
 class Configured:
@@ -41,9 +58,27 @@ class Configured:
     """
 
     config_type: ClassVar[type[Config]] = Config
+    in_process: ClassVar[bool] = False
+    """Whether the namespace exists only in the memory of this process."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        self._forks = forks()
+
+    def reopen_after_fork(self) -> None:
+        """Replace the connections if this process was forked since they were opened.
+
+        The parent still uses its connections, so this process must neither use nor close them.
+        """
+        if self._forks == forks() or self.in_process:
+            return
+        with _reopening:
+            if self._forks != forks():
+                _shared_with_parent.append(dict(vars(self)))
+                new = vars(type(self)(self.config))
+                for name in vars(self).keys() - new.keys():
+                    delattr(self, name)
+                vars(self).update(new)
 
     @classmethod
     def from_properties(
@@ -86,6 +121,7 @@ class Namespace(Configured, LanceNamespace):
 
     user_methods: ClassVar[frozenset[str]] = frozenset(
         {
+            "asynchronous",
             "close",
             "config",
             "create_partitioned",
@@ -105,8 +141,6 @@ class Namespace(Configured, LanceNamespace):
         """Path of the whole catalog, or None unless it consists of plain files on this machine."""
         return None
 
-    in_process: ClassVar[bool] = False
-    """Whether the namespace exists only in the memory of this process."""
     page_sizes: ClassVar[tuple[int, ...]] = ()
     """Sizes of the first pages of a listing; the last size also applies to all further pages. Empty
     if the server chooses the sizes.
@@ -124,6 +158,15 @@ class Namespace(Configured, LanceNamespace):
 
     def close(self) -> None:
         """Close the connections; the namespace cannot be used afterwards."""
+
+    def asynchronous(self) -> AsyncNamespace:
+        """Return this namespace for asynchronous programs; closing it closes this one too.
+
+        `connect_async` connects and returns such a namespace.
+        """
+        from .threaded import ThreadedNamespace
+
+        return ThreadedNamespace(self)
 
     def iter_namespaces(
         self, id: str | Sequence[str] | None = None, *, page_size: int | None = None
@@ -317,10 +360,3 @@ def _of_namespaces(page: ListNamespacesResponse) -> tuple[Sequence[str], str | N
 
 def _of_tables(page: ListTablesResponse) -> tuple[Sequence[str], str | None]:
     return page.tables, page.page_token
-
-
-def page_request(
-    id: str | Sequence[str] | None, token: str | None, limit: int | None
-) -> dict[str, Any]:
-    """Return the request for a page of a listing."""
-    return {"id": list(to_identifier(id)), "page_token": token, "limit": limit}

@@ -17,6 +17,7 @@ from lance_namespace_client.model import Model, RequestLike
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Action, Operation
 
 from ..core.errors import first_line
+from ..core.forks import check_lance
 from ..core.identifiers import SHOWN_DELIMITER, parse_identifier, subject_of
 from .operation_cache import RESPONSES
 
@@ -38,6 +39,8 @@ class Implementation(Protocol):
     def check_identifier(self, operation: str, request: Any) -> None: ...
 
     def listings_changed(self) -> None: ...
+
+    def reopen_after_fork(self) -> None: ...
 
     def translate(self, error: Exception, what: str) -> LanceNamespaceError: ...
 
@@ -80,6 +83,8 @@ def operation(
         before = SHOWN_DELIMITER.set(self.capabilities.shown_delimiter)
         outer = RESPONSES.set({})
         try:
+            check_lance(lambda: _subject(row, coerced))
+            self.reopen_after_fork()
             self.check_identifier(row.name, coerced)
             if self.capabilities.reason(row.name) is not None:
                 raise self.capabilities.refusal(row.name)

@@ -1,4 +1,4 @@
-"""Concurrent lookups and walks."""
+"""Concurrent lookups, walks and calls."""
 
 from __future__ import annotations
 
@@ -10,18 +10,34 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from itertools import chain, islice
 from queue import SimpleQueue
-from typing import TypeGuard, TypeVar
+from typing import ParamSpec, TypeGuard, TypeVar
 
-__all__ = ["LATER", "LOOKUPS", "WALKS", "ahead", "later", "on_python_thread", "ordered_map"]
+__all__ = [
+    "CALLS",
+    "LATER",
+    "LOOKUPS",
+    "WALKS",
+    "ahead",
+    "later",
+    "on_python_thread",
+    "ordered_map",
+    "start_call",
+    "start_upload",
+]
 
 LOOKUPS = 32
 """Number of threads per process that listings use to look up objects."""
 WALKS = 16
 """Number of threads, per process, on which listings walk namespaces."""
 
+CALLS = 32
+"""Number of threads, per process, on which asynchronous programs make calls, and that many again for
+uploads of rows that the event loop provides."""
+
 LATER = 8
 """Maximum number of background calls in the queue; they run one at a time."""
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Found = TypeVar("Found")
 
@@ -36,6 +52,8 @@ class _Pools:
         # One permit per thread: a walk with a permit starts immediately instead of waiting for
         # other walks.
         self.free_walks = threading.BoundedSemaphore(WALKS)
+        self.calls = ThreadPoolExecutor(CALLS, thread_name_prefix="lance-namespace-call")
+        self.uploads = ThreadPoolExecutor(CALLS, thread_name_prefix="lance-namespace-upload")
         self.later = ThreadPoolExecutor(1, thread_name_prefix="lance-namespace-later")
         self.free_later = threading.BoundedSemaphore(LATER)
 
@@ -70,6 +88,18 @@ def later(call: Callable[[], object]) -> None:
             pools.free_later.release()
 
     pools.later.submit(make)
+
+
+def start_call(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    """Start a call of an asynchronous program on a thread, with the caller's context variables."""
+    context = copy_context()
+    return _pools.calls.submit(lambda: context.run(call, *args, **kwargs))
+
+
+def start_upload(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    """Start a call like `start_call`, which may wait for the event loop."""
+    context = copy_context()
+    return _pools.uploads.submit(lambda: context.run(call, *args, **kwargs))
 
 
 def on_python_thread(call: Callable[[], T]) -> T:

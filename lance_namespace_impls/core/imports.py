@@ -8,6 +8,8 @@ import sys
 import threading
 from typing import Any
 
+from .forks import check_lance
+
 __all__ = ["STACK_BYTES", "load"]
 
 STACK_BYTES = 64 << 20
@@ -32,7 +34,13 @@ def load(name: str) -> Any:
 
     Args:
         name: full name of the module, such as ``lance.file``.
+
+    Raises:
+        InvalidInputError: code 13, the module belongs to pylance and cannot be used because of a
+            fork; see `check_lance`.
     """
+    if name.partition(".")[0] == "lance":
+        check_lance()
     module = sys.modules.get(name)
     if module is not None and not getattr(module.__spec__, "_initializing", False):
         return module

@@ -30,7 +30,17 @@ from typing import Any, Self, TypeVar
 
 from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["ListingCache", "Listings", "SortedNames", "cached_page_of", "page_of", "sorted_after"]
+from .identifiers import to_identifier
+
+__all__ = [
+    "ListingCache",
+    "Listings",
+    "SortedNames",
+    "cached_page_of",
+    "page_of",
+    "page_request",
+    "sorted_after",
+]
 
 T = TypeVar("T")
 Key = str | Sequence[Any]
@@ -42,6 +52,13 @@ MAX_NAMES_KEPT = 500_000
 """Maximum number of cached names per namespace; a larger listing is cached, but no others with
 it.
 """
+
+
+def page_request(
+    id: str | Sequence[str] | None, token: str | None, limit: int | None
+) -> dict[str, Any]:
+    """Return the request for a page of a listing."""
+    return {"id": list(to_identifier(id)), "page_token": token, "limit": limit}
 
 
 class SortedNames(Iterator[str]):

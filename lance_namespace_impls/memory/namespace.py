@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 import attrs
 
@@ -42,10 +45,17 @@ def catalog(name: str, root: str | None = None) -> Catalog:
     with _lock:
         found = _catalogs.get(name)
         if found is None:
-            folder = None if root else TemporaryDirectory(prefix="lance-memory-")
-            found = Catalog(root or (folder.name if folder else ""), folder=folder)
+            found = Catalog(root or mkdtemp(prefix="lance-memory-"))
+            if not root:
+                atexit.register(_delete, found.root, os.getpid())
             _catalogs[name] = found
         return found
+
+
+def _delete(folder: str, owner: int) -> None:
+    """Delete a temporary folder, unless this process is a fork of the one that uses it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class MemoryNamespace(CatalogNamespace):

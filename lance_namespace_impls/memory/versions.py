@@ -6,7 +6,6 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import attrs
@@ -42,7 +41,6 @@ class Catalog:
     """Versions of managed tables by number, for each branch."""
     transactions: dict[str, TransactionRecord] = attrs.Factory(dict)
     lock: threading.RLock = attrs.field(factory=threading.RLock, repr=False)
-    folder: TemporaryDirectory[str] | None = attrs.field(default=None, repr=False)
     """Folder for the tables if no root is configured; it is deleted when the process exits."""
 
     def children(self, parent: Identifier) -> list[Identifier]:

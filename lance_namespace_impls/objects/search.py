@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client.errors import InvalidInputError
 
+from .blocking import as_list, as_pandas, as_polars
 from .html import as_html
+from .requests import DEFAULT_LIMIT, vector_field
 
 if TYPE_CHECKING:
     import pandas
@@ -19,10 +21,7 @@ if TYPE_CHECKING:
     from .types import DistanceType, QueryType, Row, Vector
 
 
-__all__ = ["DEFAULT_LIMIT", "Search", "vector_field"]
-
-DEFAULT_LIMIT = 10
-"""Number of rows that a search returns without `Search.limit`."""
+__all__ = ["Search"]
 
 
 class Search:
@@ -47,6 +46,7 @@ class Search:
         self._request: dict[str, Any] = dict(request)
         self._prefilter = True
         self._is_hybrid = query_type == "hybrid"
+        self._is_phrase = False
         if query_type not in ("auto", "vector", "fts", "hybrid"):
             raise InvalidInputError(
                 f"search: the query_type {query_type!r} is unknown; use 'auto', 'vector', 'fts' or "
@@ -71,6 +71,7 @@ class Search:
         changed = Search(self._namespace, {**self._request, **fields})
         changed._prefilter = self._prefilter
         changed._is_hybrid = self._is_hybrid
+        changed._is_phrase = self._is_phrase
         changed._text_columns = self._text_columns
         return changed
 
@@ -93,7 +94,22 @@ class Search:
         request = {"vector": None, "k": DEFAULT_LIMIT if any(found) else 0, **self._request}
         if any(found) and "filter" in request:
             request["prefilter"] = self._prefilter
+        if self._is_phrase:
+            request["full_text_query"] = self._phrase()
         return request
+
+    def _phrase(self) -> dict[str, Any]:
+        """Return the full-text query as a phrase."""
+        words = self._request.get("full_text_query", {}).get("string_query")
+        columns = self._text_columns or []
+        if words is None or len(columns) > 1:
+            raise InvalidInputError(
+                "search: a phrase query needs words, and at most one column in fts_columns"
+            )
+        phrase = {"terms": words["query"]}
+        if columns:
+            phrase["column"] = columns[0]
+        return {"structured_query": {"query": {"phrase": phrase}}}
 
     def vector(self, vector: Vector) -> Search:
         """Rank the rows by their distance to a vector; together with words, the search is hybrid.
@@ -113,6 +129,18 @@ class Search:
             text: the words.
         """
         return self._with(full_text_query=self._words(text))
+
+    def phrase_query(self, phrase_query: bool = True) -> Search:
+        """Find only rows that contain the words next to each other and in this order.
+
+        The full-text index must store positions (``with_position=True``).
+
+        Args:
+            phrase_query: whether the words are a phrase.
+        """
+        changed = self._with()
+        changed._is_phrase = phrase_query
+        return changed
 
     def where(self, where: str, prefilter: bool = True) -> Search:
         """Return only rows that match an SQL condition; several conditions are combined with AND.
@@ -154,6 +182,10 @@ class Search:
     def distance_type(self, distance_type: DistanceType) -> Search:
         """Measure distances by ``l2`` (the default), ``cosine``, ``dot`` or ``hamming``."""
         return self._with(distance_type=distance_type)
+
+    def metric(self, metric: DistanceType) -> Search:
+        """Set the distance metric; this is lancedb's other name of `distance_type`."""
+        return self.distance_type(metric)
 
     def distance_range(
         self, lower_bound: float | None = None, upper_bound: float | None = None
@@ -226,22 +258,15 @@ class Search:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Run the query and return a ``pandas.DataFrame``."""
-        return self.to_arrow().to_pandas()
+        return as_pandas(self.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
         """Run the query and return a ``polars.DataFrame``."""
-        try:
-            import polars
-        except ImportError as error:
-            raise InvalidInputError("to_polars needs polars: pip install polars") from error
-        frame = polars.from_arrow(self.to_arrow())
-        assert isinstance(frame, polars.DataFrame)
-        return frame
+        return as_polars(self.to_arrow())
 
     def to_list(self) -> list[Row]:
         """Run the query and return one dict per row."""
-        rows: list[Row] = self.to_arrow().to_pylist()
-        return rows
+        return as_list(self.to_arrow())
 
     def __dir__(self) -> list[str]:
         return sorted(name for name in vars(Search) if not name.startswith("_"))
@@ -259,26 +284,3 @@ class Search:
         """Run the query and return its first rows as HTML, for notebooks."""
         rows = self._with(k=min(self._final()["k"] or DEFAULT_LIMIT, DEFAULT_LIMIT)).to_arrow()
         return as_html(rows.column_names, [list(row.values()) for row in rows.to_pylist()])
-
-
-def vector_field(query: Vector) -> dict[str, Any]:
-    """Return the request field for one vector or several.
-
-    Raises:
-        InvalidInputError: code 13, the query is not a list of numbers.
-    """
-    values: Any = query.tolist() if hasattr(query, "tolist") else query
-    if hasattr(values, "to_pylist"):
-        values = values.to_pylist()
-    if not isinstance(values, list | tuple):
-        raise InvalidInputError(
-            f"search: a {type(query).__name__} is neither a vector nor a string; specify a list "
-            f"of numbers or a string"
-        )
-    values = [each.tolist() if hasattr(each, "tolist") else each for each in values]
-    try:
-        if values and isinstance(values[0], list | tuple):
-            return {"multi_vector": [list(map(float, each)) for each in values]}
-        return {"single_vector": [float(value) for value in values]}
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError("search: a vector must be a list of numbers") from None

@@ -1,4 +1,4 @@
-"""Table, Tags and Branches: a table as an object, with the same methods as lancedb's tables."""
+"""Table, Tags and Branches: a table as an object, with lancedb's method names."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar, Unpack
 
 from lance_namespace_client.errors import (
     InvalidInputError,
-    LanceNamespaceError,
     TableIndexAlreadyExistsError,
     TableNotFoundError,
 )
 
 from ..core.identifiers import format_identifier, to_identifier
+from .blocking import cast_rows, open_through, optimize_dataset, python_rows, rows_of_schema
 from .html import as_html
 from .merge import MergeInsert
+from .requests import alteration, column_expressions, without_none
 from .search import Search
-from .values import cast_to_schema, literal, rows_of_schema
+from .values import literal, row_condition
 
 if TYPE_CHECKING:
     import lance
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from .types import (
         ColumnAlteration,
+        FieldMetadata,
         IndexOptions,
         IndexType,
         QueryType,
@@ -95,12 +97,12 @@ class Table:
         self._latest: int | None = None
 
     def _request(self, **fields: object) -> dict[str, Any]:
-        return _without_none({"id": list(self.id), "branch": self._branch, **fields})
+        return without_none({"id": list(self.id), "branch": self._branch, **fields})
 
     def _reading(self, **fields: object) -> dict[str, Any]:
         version, branch = self._checked_out or (None, self._branch)
         request = {"id": list(self.id), "branch": branch, "version": version, **fields}
-        return _without_none(request)
+        return without_none(request)
 
     def _writing(self, **fields: object) -> dict[str, Any]:
         if self._checked_out is not None:
@@ -122,6 +124,11 @@ class Table:
     def location(self) -> str:
         """URI of the dataset; loaded once, see `refresh`."""
         return self._described().location or ""
+
+    @property
+    def uri(self) -> str:
+        """URI of the dataset, like `location`."""
+        return self.location
 
     @property
     def properties(self) -> dict[str, str]:
@@ -235,6 +242,41 @@ class Table:
             fts_columns=fts_columns,
         )
 
+    def take_offsets(self, offsets: Sequence[int], *, with_row_id: bool = False) -> Search:
+        """Return a query for the rows at these positions in the version that is read.
+
+        The order of the result is not defined; duplicate positions yield one row.
+
+        Args:
+            offsets: positions of the rows; the first row has position 0.
+            with_row_id: whether to also return row ids, in the column ``_rowid``.
+
+        Raises:
+            InvalidInputError: a position is not an integer, or is negative.
+
+        Examples:
+            >>> table.take_offsets([5, 2]).select(["id"]).to_list()  # doctest: +SKIP
+        """
+        return self._take("_rowoffset", offsets, with_row_id)
+
+    def take_row_ids(self, row_ids: Sequence[int], *, with_row_id: bool = False) -> Search:
+        """Return a query for the rows with these row ids, which `Search.with_row_id` returns.
+
+        The order of the result is not defined; duplicate ids yield one row.
+
+        Args:
+            row_ids: row ids in the version that is read; other versions may have other ids.
+            with_row_id: whether to also return row ids, in the column ``_rowid``.
+
+        Raises:
+            InvalidInputError: an id is not an integer, or is negative.
+        """
+        return self._take("_rowid", row_ids, with_row_id)
+
+    def _take(self, column: str, numbers: Sequence[int], with_row_id: bool) -> Search:
+        selected = self.search().where(row_condition(column, numbers))
+        return selected.with_row_id() if with_row_id else selected
+
     def to_batches(self) -> pa.RecordBatchReader:
         """Return a reader for all rows, which yields batches as they arrive."""
         return self.search().to_batches()
@@ -257,8 +299,6 @@ class Table:
 
     def to_lance(self) -> lance.LanceDataset:
         """Open the table directly in storage and return the ``lance.LanceDataset``."""
-        from ..tables.dataset import open_through
-
         version, branch = self._checked_out or (None, self._branch)
         dataset: lance.LanceDataset = open_through(self.namespace, self.id, version, branch)
         return dataset
@@ -387,8 +427,11 @@ class Table:
         return deleted
 
     def _cast_to_schema(self, data: Rows) -> Rows:
+        rows = python_rows(data)
+        if rows is None:
+            return data
         # Another client may have changed the schema since it was cached, so load it again.
-        return cast_to_schema(data, self._load_schema, f"table {self}")
+        return cast_rows(rows, self._load_schema(), f"table {self}")
 
     def _changed(self, *, schema: bool = False) -> None:
         self._latest = None
@@ -412,7 +455,7 @@ class Table:
                 evaluates for rows that are added later. Most servers do not support computed
                 columns.
         """
-        expressions = _expressions(transforms)
+        expressions = column_expressions(transforms)
         columns = [{"name": name, "expression": sql} for name, sql in expressions.items()]
         columns += [{"name": name, "computed": sql} for name, sql in (computed or {}).items()]
         added = self.namespace.alter_table_add_columns(self._writing(new_columns=columns))
@@ -426,7 +469,7 @@ class Table:
             alterations: one dict per column, with its ``path`` and the changes: ``rename``,
                 ``data_type`` (a ``pyarrow.DataType``) or ``nullable``.
         """
-        changes = [_alteration(each) for each in alterations]
+        changes = [alteration(each) for each in alterations]
         altered = self.namespace.alter_table_alter_columns(self._writing(alterations=changes))
         self._changed(schema=True)
         return altered
@@ -440,6 +483,18 @@ class Table:
         """
         entry = {"path": field_name, "metadata": dict(new_metadata), "replace": True}
         self.namespace.update_field_metadata(self._writing(updates=[entry]))
+        self._changed(schema=True)
+
+    def update_field_metadata(self, *updates: FieldMetadata) -> None:
+        """Change the metadata of columns in the table's schema.
+
+        Args:
+            updates: one dict per column, with its ``path``, the entries to set as ``metadata``, and
+                optionally ``replace``, which removes all other entries.
+        """
+        self.namespace.update_field_metadata(
+            self._writing(updates=[dict(each) for each in updates])
+        )
         self._changed(schema=True)
 
     def drop_columns(self, columns: Iterable[str]) -> AlterTableDropColumnsResponse:
@@ -494,7 +549,7 @@ class Table:
         else:
             raise InvalidInputError(f"restore {self}: specify a version, or check one out first")
         request = {"id": list(self.id), "branch": branch, "version": number}
-        self.namespace.restore_table(_without_none(request))
+        self.namespace.restore_table(without_none(request))
         self.checkout_latest()
 
     def _resolved(self, version: int | str) -> tuple[int, str | None]:
@@ -622,7 +677,7 @@ class Table:
     def list_indices(self) -> list[IndexContent]:
         """Return the indices, ordered by name."""
         request = self._reading()
-        return list(_pages(self.namespace.list_table_indices, request, lambda page: page.indexes))
+        return _pages(self.namespace.list_table_indices, request, lambda page: page.indexes)
 
     def index_stats(self, index_name: str) -> DescribeTableIndexStatsResponse:
         """Return the type of an index, and how many rows are indexed and not indexed.
@@ -658,25 +713,16 @@ class Table:
                 less than 7 days old.
             retrain: whether to retrain the vector indices.
         """
-        from ..core.errors import from_system_failure
-        from ..tables.errors import from_lance
-
         self._writing()
-        dataset: Any = self.to_lance()
+        dataset = self.to_lance()
         try:
-            dataset.optimize.compact_files()
-            dataset.optimize.optimize_indices(**({"retrain": True} if retrain else {}))
-            if cleanup_older_than is not None:
-                dataset.cleanup_old_versions(
-                    older_than=cleanup_older_than,
-                    delete_unverified=delete_unverified,
-                    error_if_tagged_old_versions=False,
-                )
-        except LanceNamespaceError:
-            raise
-        except Exception as error:
-            what = f"optimize {self}"
-            raise (from_lance(error, what) or from_system_failure(error, what)) from error
+            optimize_dataset(
+                dataset,
+                f"optimize {self}",
+                cleanup_older_than=cleanup_older_than,
+                delete_unverified=delete_unverified,
+                retrain=retrain,
+            )
         finally:
             self._changed()
 
@@ -756,10 +802,8 @@ class Tags:
 
     def list(self) -> dict[str, TagContents]:
         """Return the tags by name, each with its version and branch."""
-        found: dict[str, TagContents] = {}
         listing = self._table.namespace.list_table_tags
-        found.update(_pages(listing, self._request(), lambda page: page.tags.items()))
-        return found
+        return dict(_pages(listing, self._request(), lambda page: page.tags.items()))
 
     def get_version(self, tag: str) -> int:
         """Return the version that a tag references.
@@ -814,14 +858,12 @@ class Branches:
         self._table = table
 
     def _request(self, **fields: object) -> dict[str, Any]:
-        return _without_none({"id": list(self._table.id), **fields})
+        return without_none({"id": list(self._table.id), **fields})
 
     def list(self) -> dict[str, BranchContents]:
         """Return the branches by name, except the main branch."""
-        found: dict[str, BranchContents] = {}
         listing = self._table.namespace.list_table_branches
-        found.update(_pages(listing, self._request(), lambda page: page.branches.items()))
-        return found
+        return dict(_pages(listing, self._request(), lambda page: page.branches.items()))
 
     def create(
         self, name: str, from_ref: str | None = None, from_version: int | None = None
@@ -861,20 +903,6 @@ class Branches:
         return f"Branches({str(self._table)!r})"
 
 
-def _expressions(
-    transforms: Mapping[str, str] | pa.Field | Iterable[pa.Field] | None,
-) -> Mapping[str, str]:
-    """Return the SQL expression of each new column; for a field, a null of the field's type."""
-    import pyarrow as pa
-
-    from ..tables.lance_types import sql_type_name
-
-    if transforms is None or isinstance(transforms, Mapping):
-        return transforms or {}
-    fields = [transforms] if isinstance(transforms, pa.Field) else list(transforms)
-    return {each.name: f"arrow_cast(NULL, '{sql_type_name(each.type)}')" for each in fields}
-
-
 class _Page(Protocol):
     page_token: str | None
 
@@ -887,26 +915,11 @@ def _pages(
     listing: Callable[[dict[str, Any]], P],
     request: Mapping[str, Any],
     entries: Callable[[P], Iterable[E]],
-) -> Iterator[E]:
+) -> list[E]:
+    found: list[E] = []
     token: str | None = None
     while True:
-        page = listing(_without_none({**request, "page_token": token}))
-        yield from entries(page)
+        page = listing(without_none({**request, "page_token": token}))
+        found += entries(page)
         if not (token := page.page_token):
-            return
-
-
-def _alteration(change: ColumnAlteration) -> dict[str, object]:
-    entry: dict[str, object] = dict(change)
-    if "data_type" in change:
-        import pyarrow as pa
-
-        from ..tables.schema import to_json_schema
-
-        described = to_json_schema(pa.schema([("changed", change["data_type"])]))
-        entry["data_type"] = described.fields[0].type.to_dict()
-    return entry
-
-
-def _without_none(fields: Mapping[str, object]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value is not None}
+            return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, BinaryIO, Literal, NotRequired, Protocol, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "AsyncData",
     "ColumnAlteration",
     "DistanceType",
+    "FieldMetadata",
     "IndexOptions",
     "IndexType",
     "QueryType",
@@ -80,6 +82,9 @@ Rows: TypeAlias = (
 columns.
 """
 
+AsyncData: TypeAlias = "Rows | AsyncIterable[pa.RecordBatch]"
+"""Rows to write in an asynchronous program; asynchronous iterators may also provide the batches."""
+
 
 class IndexOptions(TypedDict, total=False):
     """Options of `Table.create_index`; options that do not apply to the index type have no effect.
@@ -135,3 +140,14 @@ class ColumnAlteration(TypedDict):
     """New type; the values are converted."""
     nullable: NotRequired[bool]
     """Whether the column may contain nulls."""
+
+
+class FieldMetadata(TypedDict):
+    """A change of one column's metadata for `Table.update_field_metadata`."""
+
+    path: str
+    """Path of the column, with dots between the levels of nested fields."""
+    metadata: Mapping[str, str | None]
+    """Entries to set; a null removes the entry."""
+    replace: NotRequired[bool]
+    """Whether to remove all other entries; defaults to false."""

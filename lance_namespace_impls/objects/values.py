@@ -1,25 +1,18 @@
-"""Converts Python values to SQL literals, and rows to the types of a table."""
+"""Converts Python values to SQL."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lance_namespace_client.arrow import RowStream, to_reader
-from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
-from lance_namespace_client.rows import to_table
-
-from ..tables.align import cast
+from lance_namespace_client.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from .types import Value
 
-    import pyarrow as pa
-
-    from .types import Rows, Value
-
-__all__ = ["cast_to_schema", "literal", "rows_of_schema"]
+__all__ = ["literal", "row_condition"]
 
 
 def literal(value: Value) -> str:
@@ -45,86 +38,20 @@ def literal(value: Value) -> str:
     )
 
 
-def cast_to_schema(data: Rows, schema_of: Callable[[], pa.Schema], what: str) -> Rows:
-    """Convert rows of Python values or data frames to the types of the table's columns.
-
-    The conversion is necessary because numbers in Python and in data frames have 64 bits, and lists
-    have no fixed length. Arrow data is returned unchanged.
+def row_condition(column: str, numbers: Sequence[int]) -> str:
+    """Return the SQL condition that selects rows by number.
 
     Args:
-        data: the rows.
-        schema_of: returns the table's schema; not called for Arrow data.
-        what: description of the table for messages.
+        column: the system column with the numbers, such as ``_rowid``.
+        numbers: the numbers, as Python or numpy integers.
 
     Raises:
-        TableSchemaValidationError: code 20, a value does not fit its column.
+        InvalidInputError: code 13, a number is not an integer, or is negative.
     """
-    import pyarrow as pa
-
-    rows = to_table(data)
-    if rows is None:
-        return data
-    schema = schema_of()
-    for place, name in enumerate(rows.column_names):
-        if name not in schema.names or rows.schema.field(place).type == schema.field(name).type:
-            continue
-        try:
-            column = cast(rows.column(place), schema.field(name).type)
-        except (pa.ArrowException, ValueError) as error:
-            raise _misfit(what, schema.field(name), error) from error
-        rows = rows.set_column(place, name, column)
-    return rows
-
-
-def rows_of_schema(
-    data: Rows | Iterator[pa.RecordBatch], schema: pa.Schema, what: str
-) -> RowStream:
-    """Return rows with exactly the columns of a schema; missing columns are filled with nulls.
-
-    Args:
-        data: the rows, or an iterator over record batches.
-        schema: the columns.
-        what: description of the table for messages.
-
-    Raises:
-        TableSchemaValidationError: code 20, a value does not fit its column, a column that is not
-            nullable contains a null, or the schema lacks a column. Batches are checked as they are
-            read.
-    """
-    import pyarrow as pa
-
-    if isinstance(data, Iterator) and not hasattr(data, "__arrow_c_stream__"):
-        data = pa.RecordBatchReader.from_batches(schema, data)
-    reader = to_reader(cast_to_schema(data, lambda: schema, what))
-    if unknown := [name for name in reader.schema.names if name not in schema.names]:
-        raise TableSchemaValidationError(
-            f"{what} has no column {unknown[0]!r}; it has {', '.join(schema.names)}"
-        )
-    return RowStream(schema, (_aligned(batch, schema, what) for batch in reader))
-
-
-def _aligned(batch: pa.RecordBatch, schema: pa.Schema, what: str) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    columns = []
-    for field in schema:
-        place = batch.schema.get_field_index(field.name)
-        try:
-            values = (
-                pa.nulls(batch.num_rows, field.type)
-                if place < 0
-                else cast(batch.column(place), field.type)
-            )
-        except (pa.ArrowException, ValueError) as error:
-            raise _misfit(what, field, error) from error
-        if values.null_count and not field.nullable:
-            raise TableSchemaValidationError(
-                f"{what}: column {field.name!r} must not contain nulls"
-            )
-        columns.append(values)
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _misfit(what: str, field: pa.Field, error: Exception) -> TableSchemaValidationError:
-    message = " ".join(str(error).split())
-    return TableSchemaValidationError(f"{what}: column {field.name!r} is {field.type}: {message}")
+    try:
+        found = [operator.index(number) for number in numbers]
+    except TypeError as error:
+        raise InvalidInputError(f"take: row numbers must be integers: {error}") from None
+    if any(number < 0 for number in found):
+        raise InvalidInputError(f"take: row number {min(found)} is negative")
+    return f"{column} IN ({', '.join(map(str, found))})" if found else "false"

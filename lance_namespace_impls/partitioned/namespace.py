@@ -13,8 +13,8 @@ from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.models import QueryTableRequest
 
 from ..core.imports import load
-from ..objects.search import DEFAULT_LIMIT, vector_field
-from ..objects.values import rows_of_schema
+from ..objects.blocking import rows_of_schema
+from ..objects.requests import DEFAULT_LIMIT, vector_field
 from ..tables.query import scan, scanner
 from ..tables.sql import check_sql
 from .pruning import Pruning

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from lance_namespace_client import async_rest
 from lance_namespace_client.errors import InvalidInputError, UnauthenticatedError
 from lance_namespace_client.model import Model, RequestLike
 
-from ..catalog.namespace import Configured, page_request
+from ..catalog.namespace import Configured
 from ..core.http import new_async_client, send_async
 from ..core.oauth import client_credentials
 from ..core.request_auth import OPERATION
+from ..objects.async_namespace import AsyncNamespace
 from .config import RestConfig
+from .namespace import RestNamespace
 from .rules import Rules
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ Request = TypeVar("Request", bound=Model)
 Response = TypeVar("Response")
 
 
-class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
+class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace, AsyncNamespace):
     """A namespace behind a REST server, with asynchronous operations.
 
     Properties, retries and errors are the same as for `RestNamespace`. An object must be used from
@@ -44,6 +46,11 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
 
     config_type = RestConfig
     config: RestConfig
+    user_methods: ClassVar[frozenset[str]] = AsyncNamespace.user_methods | {
+        "config",
+        "from_properties",
+        "properties",
+    }
 
     def __init__(self, config: RestConfig) -> None:
         Configured.__init__(self, config)
@@ -52,63 +59,18 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         client = new_async_client(config, config.uri, self._rules.headers(), self._credentials)
         async_rest.AsyncRestNamespace.__init__(self, client, config.uri, delimiter=config.delimiter)
 
+    @cached_property
+    def synchronous(self) -> RestNamespace:
+        """The same namespace for blocking calls, over separate connections."""
+        return RestNamespace(self.config)
+
     async def aclose(self) -> None:
         """Close the connections; later calls are rejected (code 13)."""
         await self._client.aclose()
         if self._credentials is not None:
             self._credentials.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def iter_namespaces(
-        self, id: str | Sequence[str] | None = None, *, page_size: int | None = None
-    ) -> AsyncIterator[str]:
-        """Iterate over the names of the child namespaces; pages are requested on demand.
-
-        Args:
-            id: the parent; defaults to the root.
-            page_size: maximum number of names per page; by default, the namespace chooses.
-
-        Raises:
-            NamespaceNotFoundError: code 1.
-        """
-        token: str | None = None
-        while True:
-            page = await self.list_namespaces(page_request(id, token, page_size))
-            for name in page.namespaces:
-                yield name
-            if not (token := page.page_token):
-                return
-
-    async def iter_tables(
-        self,
-        id: str | Sequence[str] | None = None,
-        *,
-        include_declared: bool = True,
-        page_size: int | None = None,
-    ) -> AsyncIterator[str]:
-        """Iterate over the names of the tables in a namespace; pages are requested on demand.
-
-        Args:
-            id: the namespace; defaults to the root.
-            include_declared: whether to include tables without data.
-            page_size: maximum number of names per page; by default, the namespace chooses.
-
-        Raises:
-            NamespaceNotFoundError: code 1.
-        """
-        token: str | None = None
-        while True:
-            request = page_request(id, token, page_size)
-            page = await self.list_tables({**request, "include_declared": include_declared})
-            for name in page.tables:
-                yield name
-            if not (token := page.page_token):
-                return
+        if "synchronous" in vars(self):
+            self.synchronous.close()
 
     async def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
@@ -129,6 +91,7 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
     async def _call(
         self, operation: Operation[Request, Response], request: Request | RequestLike | None
     ) -> Response:
+        self.reopen_after_fork()
         first = operation.request_type.coerce(request)
         return await self._in_either_case(partial(super()._call, operation), first)
 
@@ -138,6 +101,7 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         request: Request | RequestLike,
         data: AsyncArrowData,
     ) -> Response:
+        self.reopen_after_fork()
         first = operation.request_type.coerce(request)
         call = partial(super()._call_with_rows, operation, data=data)
         return await self._in_either_case(call, first, data)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from lance_namespace_client.arrow import ArrowData
     from lance_namespace_client.operations import Operation
 
+    from .asynchronous import AsyncRestNamespace
+
 __all__ = ["RestConfig", "RestNamespace"]
 
 Request = TypeVar("Request", bound=Model)
@@ -62,6 +64,15 @@ class RestNamespace(Namespace, rest.RestNamespace):
         if self._credentials is not None:
             self._credentials.close()
 
+    def asynchronous(self) -> AsyncRestNamespace:
+        """Return a namespace for asynchronous programs, with connections of its event loop; this
+        one is closed.
+        """
+        from .asynchronous import AsyncRestNamespace
+
+        self.close()
+        return AsyncRestNamespace(self.config)
+
     def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
     ) -> httpx.Response:
@@ -81,6 +92,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
     def _call(
         self, operation: Operation[Request, Response], request: Request | RequestLike | None
     ) -> Response:
+        self.reopen_after_fork()
         first = operation.request_type.coerce(request)
         return self._in_either_case(partial(super()._call, operation), first)
 
@@ -90,6 +102,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
         request: Request | RequestLike,
         data: ArrowData,
     ) -> Response:
+        self.reopen_after_fork()
         first = operation.request_type.coerce(request)
         call = partial(super()._call_with_rows, operation, data=data)
         return self._in_either_case(call, first, data)

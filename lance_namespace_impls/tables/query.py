@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 import attrs
 
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 
+from ..core.forks import check_lance
 from ..core.imports import load
 from .context import ORDER_BY
 from .full_text import check_terms, full_text_query
@@ -135,9 +137,13 @@ def scan(
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
-            yield from reader
-            for following in scans:
-                yield from following.to_reader()
+            for part in chain([reader], (each.to_reader() for each in scans)):
+                check_lance()
+                for batch in part:
+                    yield batch
+                    check_lance()  # this process may be a fork of the one that started the query
+        except LanceNamespaceError:
+            raise
         except Exception as error:
             raise translate(error) from error
 

@@ -248,6 +248,11 @@ def errors(folder: Path) -> Iterator[Around]:
     yield Around(prints="TABLE_NOT_FOUND 4 ")
 
 
+@setting("howto/workers")
+def workers(folder: Path) -> Iterator[Around]:
+    yield Around(environment=RAY, prints="499500\n[400, 400, 200]\n[10, 990]\n")
+
+
 @setting("howto/object-stores")
 def object_stores(folder: Path) -> Iterator[Around]:
     yield Around(prints="storage.secret_access_key=***")
