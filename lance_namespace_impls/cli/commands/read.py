@@ -446,12 +446,16 @@ def _write_changes(session: Session, found: RowDiff) -> None:
     output.line(f"rows matched by {found.by}: {counts}")
     if not found.changes:
         return
-    marks = {"removed": Styled("-", "red"), "added": Styled("+", "green"), "changed": "~"}
+    marks: dict[str, Cell] = {
+        "removed": Styled("-", "red"),
+        "added": Styled("+", "green"),
+        "changed": "~",
+    }
     names = list(found.changes[0].new or found.changes[0].old or ())
     output.table(
         ("", *names),
         [
-            (marks[each.kind], *(_change_cell(each, name) for name in names))
+            (marks[each.kind], *[_change_cell(each, name) for name in names])
             for each in found.changes
         ],
         nowrap=1 + len(names),
