@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from lance_namespace_impls.cli import row_diff
 from lance_namespace_impls.cli.failures import Status
-from lance_namespace_impls.cli.row_diff import _Sides
 from lance_namespace_impls.server import serving
 
 from .lakes import Lake, run
@@ -264,10 +264,12 @@ def test_exchanged_column_names_change_rows(lake: Lake) -> None:
 def test_shared_data_files_are_not_read(lake: Lake) -> None:
     create(lake, stable=True)
     with lake.connect() as namespace:
-        old, new = namespace.table("t"), namespace.table("t")
-        old.checkout(4)
-        readers = _Sides(old, new, ["id"]).readers(with_ids=True)
-        assert [reader.read_all().num_rows for reader in readers] == [0, 1]
+        old, new = (namespace.table("t", version=number) for number in (4, 5))
+        unshared = row_diff._Sides(old, new, ["id", "x", "s"])._unshared()
+        assert [sum(each.count_rows() for each in side) for side in unshared] == [0, 1]
+        assert len(namespace.open_table("t").get_fragments()) > 1
+    found = lake.json("diff", "t", "4", "5", "--rows")["changes"]
+    assert (found["removed"], found["added"], found["changed"]) == (0, 1, 0)
 
 
 def test_a_key_must_be_unique(lake: Lake) -> None:

@@ -383,9 +383,9 @@ def diff(
     branch: Branch = None,
     as_of: AsOf = None,
 ) -> None:
-    """Compare two versions of a table: columns and row counts, and rows with --rows.
+    """Compare two versions of a table: columns and rows.
 
-    --as-of selects the old version, instead of OLD.
+    --rows also compares the rows themselves. --as-of selects the old version, instead of OLD.
     """
     if (old is None) == (as_of is None):
         raise UsageError("diff: pass either the OLD version or --as-of")
@@ -455,7 +455,7 @@ def _write_changes(session: Session, found: RowDiff) -> None:
     output.table(
         ("", *names),
         [
-            (marks[each.kind], *(_change_cell(each, name) for name in names))
+            (marks[each.kind], *[_change_cell(each, name) for name in names])
             for each in found.changes
         ],
         nowrap=1 + len(names),
