@@ -51,7 +51,7 @@ def row_condition(column: str, numbers: Sequence[int]) -> str:
     try:
         found = [operator.index(number) for number in numbers]
     except TypeError as error:
-        raise InvalidInputError(f"take: row numbers must be integers: {error}") from None
+        raise InvalidInputError(f"row numbers must be integers: {error}") from None
     if any(number < 0 for number in found):
-        raise InvalidInputError(f"take: row number {min(found)} is negative")
+        raise InvalidInputError(f"row number {min(found)} is negative; the first row has number 0")
     return f"{column} IN ({', '.join(map(str, found))})" if found else "false"

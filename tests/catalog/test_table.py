@@ -110,8 +110,9 @@ def test_dir_lists_only_public_names(namespace: Namespace, table: Table) -> None
     rest = set(dir(namespace)) - operations
     assert operations <= set(dir(namespace))
     assert rest - {"migrate"} == {
-        "close", "config", "create_partitioned", "from_properties", "iter_namespaces",
-        "iter_tables", "namespace_id", "open_table", "partitioned", "properties", "table",
+        "asynchronous", "close", "config", "create_partitioned", "from_properties",
+        "iter_namespaces", "iter_tables", "namespace_id", "open_table", "partitioned", "properties",
+        "table",
     }  # fmt: skip
     for each in (namespace, table, table.search(), table.merge_insert("id")):
         assert not [name for name in dir(each) if name.startswith("_")]

@@ -109,7 +109,8 @@ def guide(folder: Path) -> Iterator[Around]:
         replaced={
             "import lance\n": f"import lance\nnamespace = connect('dir', {{'path': {lake}}})\n"
         },
-        prints="'a red apple', '_distance': 0.0}…'a red car', '_distance': 25.0}"
+        prints="[1, 1, 1] ['id', 'name']\n2\n"
+        "…'a red apple', '_distance': 0.0}…'a red car', '_distance': 25.0}"
         "…['id_idx', 'text_idx', 'vector_idx']\n…'id': 1…'id': 2…notes\n",
     )
 
