@@ -14,6 +14,7 @@ from lance_namespace_client.namespace import LanceNamespace
 from ..core.config import Config
 from ..core.forks import forks
 from ..core.identifiers import Identifier, to_identifier
+from ..core.imports import load
 from ..core.paging import page_request
 
 if TYPE_CHECKING:
@@ -164,9 +165,10 @@ class Namespace(Configured, LanceNamespace):
 
         `connect_async` connects and returns such a namespace.
         """
-        from .threaded import ThreadedNamespace
-
-        return ThreadedNamespace(self)
+        # The annotations of that module name this class.
+        kind = load("lance_namespace_impls.catalog.threaded").ThreadedNamespace
+        found: AsyncNamespace = kind(self)
+        return found
 
     def iter_namespaces(
         self, id: str | Sequence[str] | None = None, *, page_size: int | None = None

@@ -201,7 +201,7 @@ class AsyncSearch:
         return self._with(**{key: value for key, value in bounds.items() if value is not None})
 
     def nprobes(self, nprobes: int) -> AsyncSearch:
-        """Search `nprobes` partitions of the vector index; more partitions improve recall but take longer."""
+        """Search `nprobes` partitions of the vector index; more partitions improve recall and cost time."""
         return self._with(nprobes=nprobes)
 
     def minimum_nprobes(self, minimum_nprobes: int) -> AsyncSearch:

@@ -200,7 +200,7 @@ class Search:
         return self._with(**{key: value for key, value in bounds.items() if value is not None})
 
     def nprobes(self, nprobes: int) -> Search:
-        """Search `nprobes` partitions of the vector index; more partitions improve recall but take longer."""
+        """Search `nprobes` partitions of the vector index; more partitions improve recall and cost time."""
         return self._with(nprobes=nprobes)
 
     def minimum_nprobes(self, minimum_nprobes: int) -> Search:

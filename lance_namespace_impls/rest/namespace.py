@@ -13,6 +13,7 @@ from lance_namespace_client.model import Model, RequestLike
 from ..catalog.capabilities import Capabilities
 from ..catalog.namespace import Namespace
 from ..core.http import new_client, send
+from ..core.imports import load
 from ..core.oauth import client_credentials
 from ..core.request_auth import OPERATION
 from .config import RestConfig
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from lance_namespace_client.arrow import ArrowData
     from lance_namespace_client.operations import Operation
 
-    from .asynchronous import AsyncRestNamespace
+    from ..objects.async_namespace import AsyncNamespace
 
 __all__ = ["RestConfig", "RestNamespace"]
 
@@ -64,14 +65,15 @@ class RestNamespace(Namespace, rest.RestNamespace):
         if self._credentials is not None:
             self._credentials.close()
 
-    def asynchronous(self) -> AsyncRestNamespace:
+    def asynchronous(self) -> AsyncNamespace:
         """Return a namespace for asynchronous programs, with connections of its event loop; this
         one is closed.
         """
-        from .asynchronous import AsyncRestNamespace
-
+        # Each of the two classes can create the other, so only one of the modules imports the other.
+        kind = load("lance_namespace_impls.rest.asynchronous").AsyncRestNamespace
         self.close()
-        return AsyncRestNamespace(self.config)
+        found: AsyncNamespace = kind(self.config)
+        return found
 
     def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool

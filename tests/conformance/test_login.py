@@ -22,7 +22,7 @@ from tests.servers.web import Answer, Asked, WebServer
 
 from .targets import memory
 
-CHECKS = ("LN-TABLE-DECLARE-*", "LN-WIRE-AUTH-001")
+CHECKS = ("LN-TABLE-DECLARE-*", "LN-WIRE-AUTH-001", "LN-WIRE-BODY-063")
 pytest_plugins = ["pytester"]
 
 
@@ -85,6 +85,7 @@ def test_a_run_renews_its_tokens(uri: str, issuer: Issuer, token_server: WebServ
     assert found["LN-TABLE-DECLARE-001"] == "pass"
     assert issuer.expired == 0
     assert issuer.issued > 10  # each lives for four requests
+    assert found["LN-WIRE-BODY-063"] == "pass"
     assert found["LN-WIRE-AUTH-001"] == "pass"  # an invalid token is sent unchanged
     assert any(each.headers["authorization"].endswith("server") for each in server.asked)
     text = json.dumps(report)
@@ -130,7 +131,7 @@ def test_a_run_signs_its_requests(uri: str, monkeypatch: pytest.MonkeyPatch) -> 
 
     with ProtectedProxy(uri, refusal) as server:
         properties = {"sigv4": "true", "sigv4_region": "us-west-2"}
-        report = checked(server.uri, properties, *CHECKS, "LN-WIRE-BODY-063")
+        report = checked(server.uri, properties)
     found = results(report)
     assert found["LN-WIRE-BODY-063"] == "skip"  # it cannot be signed without https
     assert found["LN-TABLE-DECLARE-001"] == "pass"

@@ -161,24 +161,21 @@ def test_a_forked_process_opens_its_own_connections() -> None:
         def log_message(self, format: str, *args: object) -> None:
             """Log nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    uri = f"http://127.0.0.1:{server.server_address[1]}"
-    with new_client(HttpConfig(read_timeout=20.0), uri) as client:
-        port = client.get(uri).text
-        assert client.get(uri).text == port
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                status = 0 if client.get(uri).text != port else 2
-            finally:
-                os._exit(status)
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 0
-        assert client.get(uri).text == port
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads, server.block_on_close = True, False
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        uri = f"http://127.0.0.1:{server.server_address[1]}"
+        with new_client(HttpConfig(read_timeout=20.0), uri) as client:
+            port = client.get(uri).text
+            assert client.get(uri).text == port
+            child = os.fork()
+            if child == 0:
+                status = 1
+                try:
+                    status = 0 if client.get(uri).text != port else 2
+                finally:
+                    os._exit(status)
+            _, status = os.waitpid(child, 0)
+            assert os.waitstatus_to_exitcode(status) == 0
+            assert client.get(uri).text == port
+        server.shutdown()

@@ -311,6 +311,7 @@ def test_rows_in_memory_are_sent_again_with_a_new_token(issuer: Issuer, server: 
         namespace.insert_into_table({"id": ["t"]}, ROWS)
     uploads = [each for each in server.asked if each.path != TOKENS]
     assert [each.headers["authorization"][-1] for each in uploads] == ["1", "1", "2"]
+    assert uploads[0].content == uploads[1].content == uploads[2].content != b""
 
 
 def test_asynchronous_rows_are_sent_again_with_a_new_token(

@@ -224,7 +224,10 @@ class State:
         if table is None:
             # Below a missing namespace, the protocol permits the code of either.
             lost = not self.known.in_full and not self.exists(identifier[:-1])
-            return {NO_TABLE, NO_NAMESPACE} if lost else {NO_TABLE}
+            codes = {NO_TABLE, NO_NAMESPACE} if lost else {NO_TABLE}
+            # A name that contains the delimiter may not be valid in the catalog.
+            split = any(each in name for name in identifier for each in self.known.delimiters)
+            return codes | {BAD_INPUT} if split else codes
         return set() if table.is_lance else {BAD_INPUT}
 
     def no_version(self, version: int) -> set[int]:
