@@ -28,7 +28,7 @@ CLASSES = {
     "Table": "AsyncTable",
     "Tags": "AsyncTags",
 }
-NAMES = {"LanceNamespace": "AsyncNamespace", "Rows": "AsyncData", **CLASSES}
+NAMES = {"LanceNamespace": "AsyncOperations", "Rows": "AsyncData", **CLASSES}
 NAME = re.compile(rf"(?<![\w.])(?:{'|'.join(NAMES)})\b")
 BLOCKING = "blocking"
 """The module whose functions run on threads."""
@@ -297,7 +297,7 @@ def _with_new_names(text: str) -> str:
 
 def _renamed(text: str, module: _Module) -> str:
     text = _with_new_names(text)
-    text = text.replace("lance_namespace_client.namespace", ".async_namespace")
+    text = text.replace("lance_namespace_client.namespace", ".async_operations")
     for each in MODULES:
         text = text.replace(f"from .{each} import", f"from .async_{each} import")
     text = text.replace("time.sleep(", "asyncio.sleep(")

@@ -11,13 +11,12 @@ from lance_namespace_client.async_namespace import AsyncLanceNamespace
 from ..core.async_calls import in_thread
 from ..core.identifiers import to_identifier
 from ..core.paging import page_request
+from .async_operations import AsyncOperations
 from .async_table import AsyncTable
 from .blocking import open_through
 
 if TYPE_CHECKING:
     import lance
-
-    from lance_namespace_client.namespace import LanceNamespace
 
 __all__ = ["AsyncNamespace"]
 
@@ -26,7 +25,7 @@ OPERATION_METHODS = frozenset(
 )
 
 
-class AsyncNamespace(AsyncLanceNamespace):
+class AsyncNamespace(AsyncOperations):
     """A namespace whose operations are awaited; it is an asynchronous context manager.
 
     `connect_async` returns it for every catalog. Use it, and the tables that it returns, from one
@@ -37,11 +36,6 @@ class AsyncNamespace(AsyncLanceNamespace):
         {"aclose", "iter_namespaces", "iter_tables", "open_table", "synchronous", "table"}
     )
     """Names that `dir` lists in addition to the operations."""
-
-    @property
-    @abstractmethod
-    def synchronous(self) -> LanceNamespace:
-        """The same namespace for blocking calls, such as those of threads."""
 
     @abstractmethod
     async def aclose(self) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow as pa
 
-    from .async_namespace import AsyncNamespace
+    from .async_operations import AsyncOperations
     from .types import DistanceType, QueryType, Row, Vector
 
 
@@ -35,7 +35,7 @@ class AsyncSearch:
 
     def __init__(
         self,
-        namespace: AsyncNamespace,
+        namespace: AsyncOperations,
         request: Mapping[str, object],
         query: Vector | str | None = None,
         *,

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         UpdateTableResponse,
     )
 
-    from .async_namespace import AsyncNamespace
+    from .async_operations import AsyncOperations
     from .types import (
         AsyncData,
         ColumnAlteration,
@@ -81,7 +81,7 @@ class AsyncTable:
 
     def __init__(
         self,
-        namespace: AsyncNamespace,
+        namespace: AsyncOperations,
         id: str | Sequence[str],
         *,
         version: int | None = None,
