@@ -70,6 +70,7 @@ def test_the_values_of_the_page_fit_the_chart(tmp_path):
     assert PolicyFile(policy).allows(analyst, Action.READ, ("db", "t"))
 
 
+@pytest.mark.slow
 @pytest.mark.needs("systemd-analyze")
 def test_the_page_names_the_score_of_the_unit():
     command = ["systemd-analyze", "security", "--offline=yes", "--no-pager"]
