@@ -139,7 +139,8 @@ def data_call(
     if operation not in on_main and dataset.branches and chance.randrange(3) == 0:
         request["branch"] = chance.choice(sorted(dataset.branches))
         line = dataset.branches[request["branch"]]
-    # A catalog that stores versions itself may list none for a branch that does not exist.
+    # Lance lists the versions of a branch before it creates the branch, so a catalog that stores
+    # versions itself lists none instead of failing.
     elif wide and operation not in (on_main | {"ListTableVersions"}) and chance.randrange(25) == 0:
         request["branch"] = MISSING_BRANCH
     if operation in _NEEDS_NUMBERS and line.pending and request.get("branch") != MISSING_BRANCH:
