@@ -357,7 +357,7 @@ def file_chunks(reader: pa.RecordBatchReader) -> Iterator[bytes]:
 def _with_growing_dictionaries(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
     """Yield batches in which each dictionary extends that of the batch before.
 
-    An Arrow IPC file cannot replace a dictionary, and the dictionaries of stored batches may differ.
+    An Arrow IPC file cannot replace a dictionary, and those of stored batches may differ.
 
     Raises:
         pyarrow.ArrowInvalid: the index type of a column is too small for all values.

@@ -375,7 +375,7 @@ def _with_growing_dictionaries(
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches in which each dictionary extends that of the batch before.
 
-    An Arrow IPC file cannot replace a dictionary, and the dictionaries of stored batches may differ.
+    An Arrow IPC file cannot replace a dictionary, and those of stored batches may differ.
 
     Raises:
         pyarrow.ArrowInvalid: the index type of a column is too small for all values.

@@ -241,8 +241,10 @@ class LanceNamespaceDataSource(DataSource):
 
         write = self._table.write if self._table is not None else None
         # A dynamic overwrite must never replace all rows of a table.
-        is_partitioned = self._options.partitioned_by is not None or (
-            overwrite and self._options.partition_overwrite_mode is not None
+        with self.coded("writing"):
+            options = self._options
+        is_partitioned = options.partitioned_by is not None or (
+            overwrite and options.partition_overwrite_mode is not None
         )
         if write is None and is_partitioned:
             return self._partitions_writer(schema, overwrite)
@@ -259,7 +261,6 @@ class LanceNamespaceDataSource(DataSource):
         from .change_writer import LanceChangeWriter, plan_change
 
         with self.coded("writing"):
-            options = self._options
             plan = plan_change(write, schema, options.files())
             return LanceChangeWriter(plan, write, overflow=options.overflow == "infinity")
 

@@ -150,7 +150,7 @@ def test_only_the_session_reaches_the_server(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("coordinates", ["a", "a:b", "a:b:", ":::", "a:b:c:d"])
 def test_invalid_coordinates_are_rejected(coordinates: str) -> None:
-    with pytest.raises(InvalidInputError, match="write group:artifact:version"):
+    with pytest.raises(InvalidInputError, match="not of the form group:artifact:version"):
         lance_spark_jars(coordinates)
 
 

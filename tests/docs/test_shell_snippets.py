@@ -157,6 +157,8 @@ def test_the_commands_of_a_snippet_run(snippet: Snippet, folder: Path) -> None:
     if "python -m codegen" in snippet.text:
         for name in ("codegen", "generated"):
             shutil.copytree(ROOT / name, folder / name)
+        objects = Path("lance_namespace_impls", "objects")
+        shutil.copytree(ROOT / objects, folder / objects)
         shutil.copy(ROOT / "rest.yaml", folder)
     if "my-rest.yaml" in snippet.text:
         for name in ("my-rest.yaml", "upstream.yaml"):

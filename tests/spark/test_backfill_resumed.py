@@ -241,7 +241,7 @@ def test_a_job_that_ended_after_its_commit_returns_the_same_result(
     assert (added.version, added.columns, added.rows) == (2, ("twice",), 80)
     assert service.calls == []
     assert quiet.notes() == []
-    with pytest.raises(TableSchemaValidationError, match="has a column twice"):
+    with pytest.raises(TableSchemaValidationError, match="already has the column twice"):
         add(quiet, service, resume="two")
 
 
@@ -311,7 +311,7 @@ def test_invalid_options_are_rejected(quiet: Lake, more: dict[str, Any], said: s
 
 
 def test_expressions_reject_function_options(table: Lake, spark: Any) -> None:
-    with pytest.raises(InvalidInputError, match="apply to a function"):
+    with pytest.raises(InvalidInputError, match="apply only to a function"):
         add_columns(spark, table.namespace, "t", {"b": "id"}, attempts=2)
 
 

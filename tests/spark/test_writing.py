@@ -17,6 +17,7 @@ from lance_namespace_client.errors import (
     TableAlreadyExistsError,
     TableNotFoundError,
     TableSchemaValidationError,
+    UnsupportedError,
 )
 from lance_namespace_impls.distributed import write_plan
 from lance_namespace_impls.distributed.write_plan import FileOptions, Mode, Target, WritePlan
@@ -83,6 +84,9 @@ def test_a_missing_namespace(quiet_lake: Lake) -> None:
 
         def declare_table(self, request: Any) -> Any:
             raise NamespaceNotFoundError("no")
+
+        def partition_store(self, identifier: Any) -> Any:
+            raise UnsupportedError("no")
 
     with pytest.raises(NamespaceNotFoundError):
         write_plan.plan_write(
