@@ -43,13 +43,14 @@ from .casts import MISFITS, is_list, may_overflow
 from .type_names import parse_types
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pyspark.sql.types import StructType
 
 __all__ = [
     "batches_of_bounded_size",
     "cast_batch",
+    "cast_rows",
     "check_compatible",
     "compatible",
     "is_blob",
@@ -303,6 +304,15 @@ def cast_batch(
             )
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, schema=target)
+
+
+def cast_rows(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, overflow: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Return an iterator over the batches of a task in the schema to write; see `cast_batch`."""
+    from ..tables.align import aligned
+
+    return (cast_batch(aligned(each), schema, overflow=overflow) for each in batches)
 
 
 def _nulls(rows: int, kind: pa.DataType) -> Any:

@@ -21,7 +21,7 @@ from ..distributed import partition_write, write_plan
 from ..distributed.failures import coded, decoded
 from ..distributed.partition_write import PartitionedMode
 from ..distributed.secrets import map_in_arrow
-from ..distributed.target import PartitionedTarget, partitioned_target
+from ..distributed.target import PartitionedTarget, Target, partitioned_target
 from ..distributed.write_plan import FileOptions, Mode
 from ..tables.align import ROWS_PER_FILE
 from .dataframe_reader import target_of
@@ -199,30 +199,32 @@ def _write_partitions(
 def _partition_writer(
     plan: partition_write.PartitionsPlan,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from ..distributed.columns import cast_batch
-        from ..tables.align import aligned
+    def written(rows: Iterator[pa.RecordBatch]) -> dict[str, list[Any]]:
+        return {"files": [pickle.dumps(partition_write.write_partitions(plan, rows))]}
 
-        target = plan.target
-        with coded(f"writing {target.name}", target.namespace.config.secrets()):
-            rows = (cast_batch(aligned(batch), plan.schema) for batch in batches)
-            files = partition_write.write_partitions(plan, rows)
-            yield pa.record_batch({"files": [pickle.dumps(files)]})
-
-    return write
+    return _task(plan.target, plan.schema, written)
 
 
 def _writer(
     plan: write_plan.WritePlan,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from ..distributed.columns import cast_batch
-        from ..tables.align import aligned
+    def written(rows: Iterator[pa.RecordBatch]) -> dict[str, list[Any]]:
+        return {"fragments": [json.dumps(write_plan.write_rows(plan, rows))]}
 
-        target = plan.target
+    return _task(plan.target, plan.schema, written)
+
+
+def _task(
+    target: Target,
+    schema: pa.Schema,
+    write: Callable[[Iterator[pa.RecordBatch]], dict[str, list[Any]]],
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the function of a task: it writes rows, and yields the result for the driver."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from ..distributed.columns import cast_rows
+
         with coded(f"writing {target.name}", target.namespace.config.secrets()):
-            rows = (cast_batch(aligned(batch), plan.schema) for batch in batches)
-            fragments = write_plan.write_rows(plan, rows)
-            yield pa.record_batch({"fragments": [json.dumps(fragments)]})
+            yield pa.record_batch(write(cast_rows(batches, schema)))
 
-    return write
+    return work

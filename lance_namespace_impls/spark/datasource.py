@@ -602,13 +602,11 @@ class PartitionsWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenPartitions:
         """Write the rows of one task on a worker."""
-        from ..distributed.columns import cast_batch
+        from ..distributed.columns import cast_rows
         from ..distributed.partition_write import write_partitions
-        from ..tables.align import aligned
 
-        schema = self._plan.schema
         with self._coded():
-            rows = (cast_batch(aligned(each), schema, overflow=self._overflow) for each in iterator)
+            rows = cast_rows(iterator, self._plan.schema, overflow=self._overflow)
             return WrittenPartitions(write_partitions(self._plan, rows))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:

@@ -36,12 +36,10 @@ class RowWriter:
 
     def _write_rows(self, batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
         """Write the rows of one task on a worker; return its fragments."""
-        from ..distributed.columns import cast_batch
+        from ..distributed.columns import cast_rows
         from ..distributed.write_plan import write_rows
-        from ..tables.align import aligned
 
-        schema = self._plan.schema
-        rows = (cast_batch(aligned(each), schema, overflow=self._overflow) for each in batches)
+        rows = cast_rows(batches, self._plan.schema, overflow=self._overflow)
         return write_rows(self._plan, rows)
 
     def _coded(self) -> AbstractContextManager[None]:
